@@ -82,6 +82,7 @@ fn moves(cause: Cause) -> bool {
             | Cause::Convert
             | Cause::Wear
             | Cause::Refresh
+            | Cause::Dedup
     )
 }
 

@@ -53,6 +53,7 @@ macro_rules! roster {
             tpftl => tpftl::Tpftl, tpftl::TpftlSettings;
             sftl => sftl::Sftl, sftl::SftlSettings;
             ca_ssd => ca_ssd::CaSsd, ca_ssd::CaSsdSettings;
+            caftl => caftl::Caftl, caftl::CaftlSettings;
             leaftl => leaftl::Leaftl, leaftl::LeaftlSettings;
             learnedftl => learnedftl::LearnedFtl, learnedftl::LearnedftlSettings,
                 all => learnedftl::LearnedOwn {

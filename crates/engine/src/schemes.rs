@@ -39,6 +39,8 @@ pub struct Row {
     pub ram_use: fn(&Config) -> Vec<RamUse>,
     /// Whether it buffers the host's data itself.
     pub buffers_data: bool,
+    /// Whether what completed outlives the power although it was not flushed.
+    pub keeps_writes: bool,
     /// Whether it looks at what pages hold.
     pub reads_content: bool,
     /// Why its map cache cannot be cleaned, where it cannot.
@@ -87,6 +89,7 @@ where
         minimum_blocks: |config| S::minimum_blocks(&seen::<S>(config)),
         ram_use: |config| fit::ram_use::<S>(config, &seen::<S>(config)),
         buffers_data: S::BUFFERS_DATA,
+        keeps_writes: S::KEEPS_WRITES,
         reads_content: S::READS_CONTENT,
         uncleanable: |config| S::uncleanable(&seen::<S>(config)),
         open: |config, seed| Ok(Box::new(open::<S>(config, seed)?)),

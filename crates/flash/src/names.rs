@@ -61,6 +61,9 @@ named! {
         Rebuild = "rebuild",
         /// Moving data that was read often or is old, before its cells lose it.
         Refresh = "refresh",
+        /// Finding and joining equal contents behind the host's back, and recording on flash which
+        /// logical pages share one.
+        Dedup = "dedup",
     }
 }
 
@@ -374,6 +377,19 @@ named! {
         ValueHits = "value_hits",
         /// Values that left the table of recently written ones for others.
         ValueEvictions = "value_evictions",
+        /// Pages of which a short hash was computed first (`caftl`).
+        PrehashedPages = "prehashed_pages",
+        /// Pages that were programmed without being hashed, because another page of their request
+        /// was new.
+        SampledOut = "sampled_out",
+        /// Pages whose content was found to be on flash already after they had been programmed: they
+        /// joined that page.
+        JoinedPages = "joined_pages",
+        /// Pages whose content was there, which were programmed all the same because nothing more can
+        /// be shared.
+        SharingRefused = "sharing_refused",
+        /// Pages on flash whose references were counted anew, so that those without any were freed.
+        ReferenceRecounts = "reference_recounts",
         /// Copies that stayed in their plane's register (`timing.copyback`).
         Copybacks = "copybacks",
         /// Pages passed over so that copies stay in their plane (`gc.skip_for_parity`).
@@ -434,6 +450,11 @@ named! {
         /// Logical pages that lie on a page of flash which is another one's as well: all but one of
         /// those that lie there.
         SharedPages = "shared_pages",
+        /// Pages of flash that nobody has any more and that cannot be freed, because more shared them
+        /// than are counted.
+        UnreclaimedPages = "unreclaimed_pages",
+        /// Valid pages of flash whose content was not hashed yet.
+        UnhashedPages = "unhashed_pages",
         /// Learned segments in memory (`leaftl`).
         LearnedSegments = "learned_segments",
         /// Those of them that are approximate.

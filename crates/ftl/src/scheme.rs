@@ -164,6 +164,8 @@ pub trait Scheme: Clone + Send + Sync + 'static {
     const PRESETS: &'static [Preset] = &[];
     /// Whether it buffers the host's data itself: then no buffer has a place in front of it.
     const BUFFERS_DATA: bool = false;
+    /// Whether what completed outlives the power although it was not flushed, if no buffer held it.
+    const KEEPS_WRITES: bool = !Self::BUFFERS_DATA;
     /// Whether a placement policy or an SLC cache can say where the host's pages go: it maps pages,
     /// fills every block from front to back, and leaves it to page space which it fills.
     const DIVIDES_DATA: bool = false;

@@ -75,7 +75,7 @@ const causeGroups = [
   { name: "host data", causes: ["host", "read_modify_write", "pad", "trim", "parity"], height: 1 },
   { name: "map", causes: ["translate", "checkpoint"], height: 0.72 },
   { name: "collection", causes: ["gc", "gc_map_block", "gc_map_update"], height: 0.86 },
-  { name: "merges and moves", causes: ["merge", "migrate", "convert", "fold", "rebuild", "refresh"], height: 0.58 },
+  { name: "merges and moves", causes: ["merge", "migrate", "convert", "fold", "rebuild", "refresh", "dedup"], height: 0.58 },
   { name: "wear levelling", causes: ["wear"], height: 0.44 },
   { name: "recovery", causes: ["recover"], height: 0.3 },
 ];

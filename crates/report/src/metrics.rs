@@ -189,6 +189,7 @@ const WAF: &[Metric] = &[
     share("waf_by_cause.parity", "parity"),
     share("waf_by_cause.rebuild", "rebuild"),
     share("waf_by_cause.refresh", "refresh"),
+    share("waf_by_cause.dedup", "dedup"),
 ];
 
 const FLASH: &[Metric] = &[

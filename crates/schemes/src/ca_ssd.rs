@@ -57,7 +57,7 @@ use ftlab_ftl::parts::page_mapped::{self, GC_LOW, PageMapped, PageTable};
 use ftlab_ftl::parts::page_owners::{self, PageOwners};
 use ftlab_ftl::parts::page_space::Moved;
 use ftlab_ftl::parts::trim_records::TrimRecords;
-use ftlab_ftl::parts::values::{self, Values};
+use ftlab_ftl::parts::values::{self, Values, held, is_value};
 use ftlab_ftl::scheme::SchemeConfig;
 use ftlab_ftl::scheme::{Classification, Family, Paper, Scheme};
 
@@ -129,35 +129,12 @@ impl PageTable for Table {
     fn moved(&mut self, board: &mut Board, page: Moved) {
         let Moved { old, new, .. } = page;
         self.changed += self.owners.moved(old, new);
-        let (tag, is_lost) = found(board, new);
-        self.values.moved(tag, (old, new));
-        if is_lost && self.values.find(tag) == Some(new) {
-            self.values.forget(tag);
-        }
+        self.values.page_moved(board, (old, new));
     }
 
     fn settle(&mut self, board: &mut Board, after: When) -> When {
         board.dram(std::mem::take(&mut self.changed), after)
     }
-}
-
-/// What a page holds, and whether it cannot be read any more.
-fn found(board: &Board, ppn: Ppn) -> (Tag, bool) {
-    let state = board.nand().state();
-    (state.tag(ppn), state.is_unreadable(ppn))
-}
-
-/// Whether a page can be read, as far as anybody knows.
-fn can_be_shared(board: &Board, ppn: Ppn) -> bool {
-    let nand = board.nand();
-    let die = nand.geometry().die_of(nand.geometry().plane_of(ppn));
-    !found(board, ppn).1 && nand.known_failed_die() != Some(die)
-}
-
-/// Whether it stands for bytes: neither what a write buffer could not read nor what it fills up
-/// pages with that nobody wrote.
-fn is_value(tag: Tag) -> bool {
-    tag != Tag::UNREADABLE && tag != Tag(0)
 }
 
 fn threshold(config: &Config) -> u32 {
@@ -167,13 +144,6 @@ fn threshold(config: &Config) -> u32 {
 impl CaSsd {
     fn over(config: &Config, base: PageMapped<Table>) -> Self {
         CaSsd { base, hash_time: config.own.hash_us.0 }
-    }
-
-    /// The page that holds a value already. What is lost is nobody's, and nobody comes to a die that
-    /// is known to have failed.
-    fn page_of(&self, board: &Board, value: Tag) -> Option<Ppn> {
-        let Table { values, .. } = &self.base.map.table;
-        values.find(value).filter(|&ppn| can_be_shared(board, ppn))
     }
 
     /// The value that a logical page has now.
@@ -292,11 +262,9 @@ impl Scheme for CaSsd {
         let Table { owners, values, .. } = &mut self.base.map.table;
         if tag == Tag::UNREADABLE
             && let Some(ppn) = owners.page(io.lpn)
-            && let (value, _) = found(board, ppn)
-            && values.find(value) == Some(ppn)
         {
             // Nobody else is to come to what is lost.
-            values.forget(value);
+            values.forget_page(board, ppn);
         }
         Ok((done, tag))
     }
@@ -305,7 +273,7 @@ impl Scheme for CaSsd {
         // Step 1: hash.
         let hashed = board.hash(self.hash_time, after);
         // Steps 2 to 4: known or not.
-        match self.page_of(board, io.data) {
+        match self.base.map.table.values.sharable(board, io.data) {
             Some(ppn) => Ok(self.share(board, io, ppn, hashed)),
             None => self.program(board, io, hashed),
         }
@@ -332,9 +300,9 @@ impl Scheme for CaSsd {
     fn self_check(&self, board: &Board) -> Result<(), String> {
         let Table { owners, values, .. } = &self.base.map.table;
         for (tag, ppn) in values.all() {
-            let (held, _) = found(board, ppn);
-            if held != tag || owners.first(ppn).is_none() {
-                return Err(format!("page {ppn} is to hold value {tag}, and holds {held}"));
+            let (found, _) = held(board, ppn);
+            if found != tag || owners.first(ppn).is_none() {
+                return Err(format!("page {ppn} is to hold value {tag}, and holds {found}"));
             }
         }
         self.base.space.self_check(board)
@@ -370,7 +338,7 @@ impl Scheme for CaSsd {
     ) -> Result<(Self, When), Fault> {
         let owners = PageOwners::of(entries, board.geometry().pages());
         // What a cut came between: a page that moved, a value whose page died.
-        values.retain(|tag, ppn| owners.first(ppn).is_some() && found(board, ppn) == (tag, false));
+        values.retain(|tag, ppn| owners.first(ppn).is_some() && held(board, ppn) == (tag, false));
         let table = Table { owners, values, changed: 0 };
         let how = (threshold(config), seed);
         let (base, when) = PageMapped::resume(board, config, how, (table, trims), after)?;

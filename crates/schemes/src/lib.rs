@@ -9,6 +9,7 @@ pub mod aps;
 pub mod bast;
 pub mod block;
 pub mod ca_ssd;
+pub mod caftl;
 pub mod cdftl;
 pub mod cftl;
 pub mod dac;

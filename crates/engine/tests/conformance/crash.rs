@@ -18,11 +18,13 @@ use ftlab_engine::schemes::{self, Family};
 /// Cuts that a workload must have, so that it tells something.
 const LEAST_CUTS: u64 = 50;
 
-/// What outlives a cut under these settings: of a scheme that holds data in RAM, what was flushed.
+/// What outlives a cut under these settings: of a scheme that holds data in RAM, or the map of what
+/// pages share, what was flushed.
 fn keeps(scheme: &str, config: &Config, durable: bool) -> Keeps {
     let (row, _) = schemes::find(scheme).expect("a scheme of the table");
     match durable {
-        true if row.buffers_data && !config.device.ram_nonvolatile => Keeps::Flushed,
+        true if row.buffers_data && config.device.ram_nonvolatile => Keeps::Everything,
+        true if !row.keeps_writes => Keeps::Flushed,
         true => Keeps::Everything,
         false => Keeps::Something,
     }

@@ -44,6 +44,7 @@ fn every_scheme_recovers_behind_a_buffer() {
     let takes_one = |row: &&Row| chosen(row.paper.name) && !row.buffers_data;
     for row in schemes::TABLE.iter().filter(takes_one) {
         cuts(row.paper.name, 40, PLAIN, Keeps::Flushed);
-        cuts(row.paper.name, 41, PLAIN, Keeps::Everything);
+        let keeps = if row.keeps_writes { Keeps::Everything } else { Keeps::Flushed };
+        cuts(row.paper.name, 41, PLAIN, keeps);
     }
 }

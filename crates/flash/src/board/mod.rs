@@ -274,6 +274,18 @@ impl Board {
         self.nand.copy(&mut self.meter, (from, to), kind, cause, after)
     }
 
+    /// The same of a page of host data that gets another kind and number, so that it comes over the
+    /// channel: an out-of-band area that changes is not copied back.
+    pub fn copy_renamed(
+        &mut self,
+        from_to: (Ppn, Ppn),
+        name: (PageKind, u32),
+        cause: Cause,
+        after: When,
+    ) -> Result<When, Fault> {
+        self.nand.copy_renamed(&mut self.meter, from_to, name, cause, after)
+    }
+
     /// Copies pages of host data to the pages from `to` on, which are of one block, as
     /// [`Board::copy`] does each of them; every copy could begin at `after`. When all are done.
     pub fn copy_run(
@@ -398,6 +410,13 @@ impl Board {
     #[inline]
     pub fn hash(&mut self, length: Nanos, after: When) -> When {
         self.meter.event(Event::HashedPages, 1);
+        self.nand.clock_mut().compute(length, after)
+    }
+
+    /// Computes a short hash of it first, which takes the controller `length`.
+    #[inline]
+    pub fn prehash(&mut self, length: Nanos, after: When) -> When {
+        self.meter.event(Event::PrehashedPages, 1);
         self.nand.clock_mut().compute(length, after)
     }
 

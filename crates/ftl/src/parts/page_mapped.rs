@@ -6,9 +6,13 @@
 //!
 //! What this is not: a map on flash. That is [`crate::parts::demand_mapped`].
 
+mod recovery;
+
+pub use recovery::{Finder, Found};
+
 use crate::answers::{Location, Room};
 use crate::parts::alloc::AllocUnit;
-use crate::parts::oob_scan::{self, Extent};
+use crate::parts::oob_scan::Extent;
 use crate::parts::page_space::{self, Moved, PageOwner, PageSpace, Place, Stream, Threshold};
 use crate::parts::trim_records::TrimRecords;
 use crate::settings::SharedSettings;
@@ -22,7 +26,7 @@ use ftlab_flash::memory::{Memory, RamUse};
 use ftlab_flash::meter::Cause;
 use ftlab_flash::request::PageIo;
 use ftlab_flash::settings::SettingError;
-use ftlab_flash::units::{BlockId, Lpn, PlaneId, Ppn, Tag, pack, zeroed};
+use ftlab_flash::units::{BlockId, Lpn, PlaneId, Ppn, Tag, zeroed};
 
 /// Free blocks per plane below which FlashSim's page FTL collects, and at which it stops.
 pub const GC_LOW: u32 = 4;
@@ -56,6 +60,35 @@ pub trait PageTable {
     }
     /// The victim, or a piece of it, was moved; the erase follows the returned moment.
     fn settle(&mut self, board: &mut Board, after: When) -> When;
+    /// Whether it writes trims down itself.
+    const RECORDS_TRIMS: bool = false;
+    /// Pages that [`PageTable::record`] writes, at most.
+    const RECORDS: u32 = 0;
+    /// Whether it has something to write before any data victim is erased, moved pages or not.
+    fn is_unrecorded(&self) -> bool {
+        false
+    }
+    /// Writes what must be on flash before a victim is erased, to the victim's plane.
+    fn record(
+        &mut self,
+        _space: &mut PageSpace,
+        _board: &mut Board,
+        after: When,
+    ) -> Result<When, Fault> {
+        Ok(after)
+    }
+    /// The kind and the number that the copy of a page gets, if it has another name than it had.
+    fn new_name(&self, _old: Ppn) -> Option<(PageKind, u32)> {
+        None
+    }
+    /// Whether there may be such pages.
+    fn renames(&self) -> bool {
+        false
+    }
+    /// Collection moved a page of the table's own.
+    fn record_moved(&mut self, page: Moved) {
+        unreachable!("page {} holds a part of a table that writes none", page.old);
+    }
 }
 
 /// Table and trims: the owner of every page in the space.
@@ -68,16 +101,34 @@ pub struct PageMap<T> {
 
 impl<T: PageTable> PageOwner for PageMap<T> {
     fn map_writes(&mut self, _: &PageSpace, _: &Board, _: BlockId) -> u32 {
-        0
+        T::RECORDS
+    }
+
+    fn most_map_writes(&self, _: &PageSpace, _victim: BlockId, _valid: u32) -> u32 {
+        T::RECORDS
     }
 
     #[inline]
     fn moved(&mut self, board: &mut Board, page: Moved) {
-        if page.kind == PageKind::TrimRecord {
-            self.trims.moved(page.logical, page.new);
-        } else {
-            self.table.moved(board, page);
+        match page.kind {
+            PageKind::TrimRecord => self.trims.moved(page.logical, page.new),
+            PageKind::Checkpoint => self.table.record_moved(page),
+            _ => self.table.moved(board, page),
         }
+    }
+
+    fn new_name(&self, old: Ppn) -> Option<(PageKind, u32)> {
+        self.table.new_name(old)
+    }
+
+    #[inline]
+    fn renames(&self) -> bool {
+        self.table.renames()
+    }
+
+    #[inline]
+    fn waits_for_every_erase(&self) -> bool {
+        self.table.is_unrecorded()
     }
 
     fn at_once(&self) -> bool {
@@ -91,11 +142,12 @@ impl<T: PageTable> PageOwner for PageMap<T> {
 
     fn before_erase(
         &mut self,
-        _: &mut PageSpace,
+        space: &mut PageSpace,
         board: &mut Board,
         after: When,
     ) -> Result<When, Fault> {
-        Ok(self.table.settle(board, after))
+        let settled = self.table.settle(board, after);
+        self.table.record(space, board, settled)
     }
 }
 
@@ -305,7 +357,9 @@ impl<T: PageTable> PageMapped<T> {
         }
         self.leave(board, lpn);
         self.map.table.change(lpn, None);
-        self.map.trims.trim(lpn);
+        if !T::RECORDS_TRIMS {
+            self.map.trims.trim(lpn);
+        }
         self.space.trimmed(lpn);
         true
     }
@@ -338,72 +392,6 @@ impl<T: PageTable> PageMapped<T> {
     /// The trims, where they outlive a power cut.
     pub fn into_parts(self) -> (T, TrimRecords) {
         (self.map.table, self.map.trims)
-    }
-
-    /// Goes on with what flash tells alone: of each logical page the highest sequence number wins,
-    /// unless a flushed trim came later. `table` makes a table of it (packed physical pages).
-    pub fn recover(
-        board: &mut Board,
-        config: &SharedSettings,
-        (threshold, seed): (u32, u64),
-        table: impl FnOnce(&mut Board, Vec<u32>, When) -> (T, When),
-        after: When,
-    ) -> Result<(Self, When), Fault> {
-        let geometry = board.geometry().clone();
-        let mut newest: Vec<(u64, u32)> = vec![(0, 0); geometry.logical_pages as usize];
-        let segments = TrimRecords::segments(&geometry) as usize;
-        let mut newest_record: Vec<(u64, u32)> = vec![(0, 0); segments];
-        // Step 1: every page's out-of-band area; the highest sequence number wins.
-        let scanned = oob_scan::device(board, T::EXTENT, after, |ppn, oob| {
-            let list = match oob.kind {
-                PageKind::Pad | PageKind::Parity => return,
-                PageKind::TrimRecord => &mut newest_record,
-                _ => &mut newest,
-            };
-            let held = &mut list[oob.logical as usize];
-            if oob.sequence > held.0 {
-                *held = (oob.sequence, ppn.0);
-            }
-        })?;
-        // Step 2: flushed trims hide what they came after.
-        let records: Vec<(u32, Ppn)> = newest_record
-            .iter()
-            .enumerate()
-            .filter(|(_, (sequence, _))| *sequence > 0)
-            .map(|(segment, (_, ppn))| (segment as u32, Ppn(*ppn)))
-            .collect();
-        let (mut trims, recorded, when) = TrimRecords::recover(board, &records, scanned)?;
-        let mut entries: Vec<u32> = zeroed(geometry.logical_pages as usize);
-        for (lpn, &(sequence, ppn)) in newest.iter().enumerate() {
-            let dead = trims.is_dead(&recorded, Lpn(lpn as u32), sequence);
-            if sequence > 0 && !dead {
-                entries[lpn] = pack(Some(ppn));
-                board.nand_mut().revalidate(Ppn(ppn));
-            }
-        }
-        trims.forget_living(|lpn| entries[lpn.index()] != 0);
-        let (table, when) = table(board, entries, when);
-        // Step 3: blocks without a valid page are erased, the rest are candidates again.
-        let (space, when) = PageSpace::recover(board, config, threshold, seed, when)?;
-        Ok((Self::assemble(board, space, table, trims), when))
-    }
-
-    /// Goes on with table and trims that outlived the power cut, and of which no records were
-    /// written: nothing is read.
-    pub fn resume(
-        board: &mut Board,
-        config: &SharedSettings,
-        (threshold, seed): (u32, u64),
-        (table, trims): (T, TrimRecords),
-        after: When,
-    ) -> Result<(Self, When), Fault> {
-        for ppn in (0..board.geometry().logical_pages).filter_map(|lpn| table.entry(Lpn(lpn))) {
-            if !T::SHARES || !board.nand().state().is_valid(ppn) {
-                board.nand_mut().revalidate(ppn);
-            }
-        }
-        let (space, when) = PageSpace::recover(board, config, threshold, seed, after)?;
-        Ok((Self::assemble(board, space, table, trims), when))
     }
 
     /// Writes the record of one pending segment.

@@ -84,6 +84,11 @@ impl PageOwners {
         unpack(self.first[ppn.index()]).map(Lpn)
     }
 
+    /// Whether more than one has it.
+    pub fn is_shared(&self, ppn: Ppn) -> bool {
+        self.first(ppn).is_some_and(|lpn| self.links[lpn.index()].next != 0)
+    }
+
     /// All of them.
     pub fn all(&self, ppn: Ppn) -> impl Iterator<Item = Lpn> + '_ {
         std::iter::successors(self.first(ppn), |lpn| unpack(self.links[lpn.index()].next).map(Lpn))

@@ -5,6 +5,7 @@
 //!
 //! What this is not: who has a page, and whether it is still valid.
 
+use ftlab_flash::board::Board;
 use ftlab_flash::rng::mix;
 use ftlab_flash::units::{Ppn, Tag, pack, unpack, zeroed};
 
@@ -21,6 +22,18 @@ struct Value {
     ppn: Ppn,
     /// The next of the same bucket, plus one.
     next: u32,
+}
+
+/// What a page holds, and whether it cannot be read any more.
+pub fn held(board: &Board, ppn: Ppn) -> (Tag, bool) {
+    let state = board.nand().state();
+    (state.tag(ppn), state.is_unreadable(ppn))
+}
+
+/// Whether it stands for bytes: neither what a write buffer could not read nor what it fills up
+/// pages with that nobody wrote.
+pub fn is_value(tag: Tag) -> bool {
+    tag != Tag::UNREADABLE && tag != Tag(0)
 }
 
 /// The table.
@@ -67,6 +80,15 @@ impl Values {
         self.slot(tag).map(|slot| self.known[slot].ppn)
     }
 
+    /// The same of a page that others may come to: what is lost is nobody's, and nobody comes to a die
+    /// that is known to have failed.
+    pub fn sharable(&self, board: &Board, tag: Tag) -> Option<Ppn> {
+        let ppn = self.find(tag)?;
+        let nand = board.nand();
+        let die = nand.geometry().die_of(nand.geometry().plane_of(ppn));
+        (!held(board, ppn).1 && nand.known_failed_die() != Some(die)).then_some(ppn)
+    }
+
     /// Every value with its page, the one written longest ago first.
     pub fn all(&self) -> impl Iterator<Item = (Tag, Ppn)> + '_ {
         self.order.from_oldest(ORDER).map(|slot| (self.known[slot].tag, self.known[slot].ppn))
@@ -101,6 +123,23 @@ impl Values {
             && self.known[slot].ppn == old
         {
             self.known[slot].ppn = new;
+        }
+    }
+
+    /// A page was copied, which may have been lost in that.
+    pub fn page_moved(&mut self, board: &Board, (old, new): (Ppn, Ppn)) {
+        let (tag, is_lost) = held(board, new);
+        self.moved(tag, (old, new));
+        if is_lost {
+            self.forget_page(board, new);
+        }
+    }
+
+    /// Nobody is to come to this page any more.
+    pub fn forget_page(&mut self, board: &Board, ppn: Ppn) {
+        let (tag, _) = held(board, ppn);
+        if self.find(tag) == Some(ppn) {
+            self.forget(tag);
         }
     }
 

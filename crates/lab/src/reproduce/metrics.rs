@@ -144,6 +144,7 @@ fn for_cause(cause: &str) -> String {
         "parity" => "parity over dies".to_owned(),
         "rebuild" => "what failed, moved".to_owned(),
         "refresh" => "refreshing".to_owned(),
+        "dedup" => "finding equal contents".to_owned(),
         "read_modify_write" => "read-modify-write".to_owned(),
         other => spaced(other),
     }

@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Number of causes.
-pub const CAUSES: usize = 18;
+pub const CAUSES: usize = 19;
 
 /// Names of the causes as result files spell them, in their fixed order.
 pub const CAUSE_NAMES: [&str; CAUSES] = [
@@ -29,6 +29,7 @@ pub const CAUSE_NAMES: [&str; CAUSES] = [
     "parity",
     "rebuild",
     "refresh",
+    "dedup",
 ];
 
 /// One value per cause; every cause is always present, so that result files keep stable keys.
@@ -72,6 +73,8 @@ pub struct ByCause<T: Default> {
     pub rebuild: T,
     /// Pages moved because their block was read often or their data is old.
     pub refresh: T,
+    /// Finding and joining equal contents behind the host's back, and records of what is shared.
+    pub dedup: T,
 }
 
 impl<T: Default> From<[T; CAUSES]> for ByCause<T> {
@@ -96,6 +99,7 @@ impl<T: Default> From<[T; CAUSES]> for ByCause<T> {
             parity,
             rebuild,
             refresh,
+            dedup,
         ] = values;
         Self {
             host,
@@ -116,6 +120,7 @@ impl<T: Default> From<[T; CAUSES]> for ByCause<T> {
             parity,
             rebuild,
             refresh,
+            dedup,
         }
     }
 }
@@ -143,6 +148,7 @@ impl<T: Default + Copy> ByCause<T> {
             self.parity,
             self.rebuild,
             self.refresh,
+            self.dedup,
         ]
     }
 }

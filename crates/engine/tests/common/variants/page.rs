@@ -49,4 +49,38 @@ pub const VARIANTS: &[Variant] = &[
             ("rain.stripe", "4"),
         ],
     ),
+    durable("caftl", &[("gc.mode", "both"), ("gc.idle_pages", "1"), ("caftl.unit", "1")]),
+    durable(
+        "caftl",
+        &[
+            ("caftl.references", "2"),
+            ("caftl.unreclaimed", "1"),
+            ("caftl.shared_pages", "3"),
+            ("caftl.unit", "1"),
+            ("wear.policy", "static"),
+            ("wear.spread", "2"),
+        ],
+    ),
+    durable(
+        "caftl",
+        &[
+            ("io.partial_write", "rmw"),
+            ("caftl.store_bytes", "80B"),
+            ("caftl.flush", "3"),
+            ("caftl.new_values", "idle"),
+        ],
+    ),
+    durable("caftl", &[("gc.placement", "sep_gc"), ("caftl.prehash", "false")]),
+    durable("caftl", &[PAGE, UNIT, PAGES, ("gc.separate_frontiers", "true"), ("caftl.unit", "2")]),
+    durable("caftl", advanced!(("gc.unit", "die"), ("caftl.unit", "1"))),
+    durable(
+        "caftl",
+        &[
+            ("alloc.unit", "line"),
+            ("alloc.order", "channel_die_plane"),
+            ("device.channels", "4"),
+            ("rain.stripe", "4"),
+            ("caftl.unit", "1"),
+        ],
+    ),
 ];

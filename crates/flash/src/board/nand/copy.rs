@@ -38,6 +38,34 @@ impl Nand {
         self.copy_with_care(meter, (from, to), kind, cause, after)
     }
 
+    /// The same of a page of host data under another kind and number, over the channel.
+    pub(in crate::board) fn copy_renamed(
+        &mut self,
+        meter: &mut Meter,
+        (from, to): (Ppn, Ppn),
+        (kind, logical): (PageKind, u32),
+        cause: Cause,
+        after: When,
+    ) -> Result<When, Fault> {
+        assert!(self.state.holds_host_data(from), "page {from} holds words, which have their number");
+        let read = self.read(meter, from, cause, after)?;
+        let page = self.page_again(from, logical, kind);
+        self.program(meter, to, page, cause, read)
+    }
+
+    /// What is programmed elsewhere of a page of host data.
+    #[inline]
+    fn page_again(&self, from: Ppn, logical: u32, kind: PageKind) -> PageWrite {
+        PageWrite {
+            logical,
+            kind,
+            tag: self.state.tag(from),
+            sectors: self.state.mask(from),
+            // Never an older version instead, and never what the failed read returned.
+            unreadable: self.state.is_unreadable(from),
+        }
+    }
+
     fn copy_with_care(
         &mut self,
         meter: &mut Meter,
@@ -118,14 +146,7 @@ impl Nand {
         if !oob.kind.is_host_data() {
             return self.copy_payload(meter, (from, to), kind, cause, read);
         }
-        let page = PageWrite {
-            logical: oob.logical,
-            kind,
-            tag: self.state.tag(from),
-            sectors: self.state.mask(from),
-            // Never an older version instead, and never what the failed read returned.
-            unreadable: self.state.is_unreadable(from),
-        };
+        let page = self.page_again(from, oob.logical, kind);
         self.program(meter, to, page, cause, read)
     }
 }

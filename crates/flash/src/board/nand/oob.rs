@@ -5,7 +5,7 @@
 pub enum PageKind {
     /// Host data in a data block.
     Data = 0,
-    /// Host data in a log block.
+    /// Host data under a number that is not its place: in a log block; shared by several pages.
     Log = 1,
     /// Part of a map.
     Map = 2,
@@ -62,7 +62,8 @@ impl PageKind {
 /// The out-of-band area of a programmed page: all that recovery may use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Oob {
-    /// Logical number: of the page for data, of the part for maps, checkpoints and trim records.
+    /// Logical number: of the page for data (of what several share, the number under which they do), of
+    /// the part for maps, checkpoints and trim records.
     pub logical: u32,
     /// What the page is.
     pub kind: PageKind,

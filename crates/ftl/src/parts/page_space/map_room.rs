@@ -7,6 +7,16 @@ use ftlab_flash::board::when::When;
 use ftlab_flash::units::{BlockId, PlaneId};
 
 impl PageSpace {
+    /// The plane of the victim whose pages were moved, and which is erased next.
+    pub fn victims_plane(&self, board: &Board) -> Option<PlaneId> {
+        let victim = self.collecting?;
+        Some(match self.lines {
+            None => board.geometry().plane_of_block(victim),
+            // All lines are in one.
+            Some(_) => PlaneId(0),
+        })
+    }
+
     /// Sees to it, in the middle of a collection, that a plane can take a map page without its last
     /// free block, by collecting map blocks there: their pages need no map update, so this never
     /// calls itself. A plane whose map blocks hold no garbage is left as it is.

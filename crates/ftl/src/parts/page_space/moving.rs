@@ -35,7 +35,7 @@ impl PageSpace {
                 return Err(fault);
             }
         };
-        if self.is_map(victim) || copied == 0 {
+        if self.is_map(victim) || (copied == 0 && !owner.waits_for_every_erase()) {
             return Ok((copied, done));
         }
         self.tell_moved(board, owner, victim, done).map(|done| (copied, done))
@@ -96,7 +96,9 @@ impl PageSpace {
         victim: BlockId,
     ) -> Option<bool> {
         // Neighbours in a line are in blocks of their own.
-        let can = board.nand().moves_runs() && !owner.holds_newer() && self.lines.is_none();
+        let can = board.nand().moves_runs()
+            && !(owner.holds_newer() || owner.renames())
+            && self.lines.is_none();
         if can { board.nand().hold_words(victim) } else { None }
     }
 
@@ -226,9 +228,13 @@ impl PageSpace {
                     board.program_update(new, None, &io, oob.kind, ready)
                 })?
             }
-            None => self.program(board, (plane, stream), ready, |board, new, ready| {
-                board.copy(old, new, oob.kind, cause, ready)
-            })?,
+            None => {
+                let name = if oob.kind.is_host_data() { owner.new_name(old) } else { None };
+                self.program(board, (plane, stream), ready, |board, new, ready| match name {
+                    Some(name) => board.copy_renamed((old, new), name, cause, ready),
+                    None => board.copy(old, new, oob.kind, cause, ready),
+                })?
+            }
         };
         if oob.kind.is_host_data() {
             board.nand_mut().discard(old);

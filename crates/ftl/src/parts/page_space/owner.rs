@@ -84,6 +84,23 @@ pub trait PageOwner {
         false
     }
 
+    /// The kind and the number that the copy of a host page gets, where the owner has another name for
+    /// it than the one under which it was written.
+    fn new_name(&self, _old: Ppn) -> Option<(PageKind, u32)> {
+        None
+    }
+
+    /// Whether it may have. Pages move one by one then.
+    fn renames(&self) -> bool {
+        false
+    }
+
+    /// Whether [`PageOwner::before_erase`] is asked before a data victim is erased of which nothing
+    /// had to be moved.
+    fn waits_for_every_erase(&self) -> bool {
+        false
+    }
+
     /// Whether every page of a victim moves as soon as it can: nothing holds collection up, and to
     /// be told of moved pages takes no time.
     fn at_once(&self) -> bool {
