@@ -150,6 +150,8 @@ pub struct Caftl {
     settings: CaftlSettings,
     /// Whether the last sample's value was known: the other pages of its unit are hashed.
     sample_known: bool,
+    /// Pages of this request whose SHA-1 is computed behind it.
+    behind: u32,
     /// Where idle time looks next.
     idle_from: Ppn,
 }
@@ -168,9 +170,9 @@ fn shape(config: &Config) -> Shape {
     Shape::new(&geometry, numbers, config.own.flush)
 }
 
-/// Pages of the journal and records of trims that are alive at once.
+/// Pages of the journal that are alive at once, with the one that is being written.
 fn records(config: &Config) -> u64 {
-    u64::from(shape(config).pages()) + page_mapped::payload_pages(config)
+    u64::from(shape(config).pages()) + 1
 }
 
 impl Caftl {
@@ -178,7 +180,15 @@ impl Caftl {
         let scaled = |time: Duration| time.0 * config.device.unit_bytes() / HASHED_BYTES;
         let settings = config.own.clone();
         let (crc_time, sha1_time) = (scaled(settings.crc_us), scaled(settings.sha1_us));
-        Caftl { base, crc_time, sha1_time, settings, sample_known: false, idle_from: Ppn(0) }
+        Caftl {
+            base,
+            crc_time,
+            sha1_time,
+            settings,
+            sample_known: false,
+            behind: 0,
+            idle_from: Ppn(0),
+        }
     }
 
     /// Step 1: whether a page is hashed while the host waits.
@@ -214,9 +224,7 @@ impl Caftl {
         let has_sha1 = is_known || !self.settings.prehash;
         let gets_it = has_sha1 || self.settings.new_values == NewValues::Behind;
         let done = self.program(board, io, gets_it, after)?;
-        if gets_it && !has_sha1 {
-            let _ = board.hash(self.sha1_time, done);
-        }
+        self.behind += u32::from(gets_it && !has_sha1);
         Ok(done)
     }
 
@@ -468,7 +476,10 @@ impl Scheme for Caftl {
             entry("unhashed_bitmap", physical.div_ceil(8)),
             entry("journal", shape.ram_bytes()),
         ];
-        page_mapped::ram_use(config, &own)
+        let mut structures = page_mapped::ram_use(config, &own);
+        // Trims are in the journal.
+        structures.retain(|one| one.structure != "trim_records");
+        structures
     }
 
     fn format(board: &mut Board, config: &Config, seed: u64) -> Result<Self, Fault> {
@@ -530,6 +541,13 @@ impl Scheme for Caftl {
         self.tell(board);
         let done = board.dram(1, ready);
         Ok(self.recount(board, done))
+    }
+
+    fn behind_request(&mut self, board: &mut Board, done: When) -> Result<(), Fault> {
+        for _ in 0..std::mem::take(&mut self.behind) {
+            let _ = board.hash(self.sha1_time, done);
+        }
+        Ok(())
     }
 
     fn flush(&mut self, board: &mut Board, after: When) -> Result<When, Fault> {

@@ -10,6 +10,7 @@ mod directory;
 mod duplicate;
 mod equivalence;
 mod equivalence_ca_ssd;
+mod equivalence_caftl;
 mod equivalence_dac;
 mod equivalence_hat;
 mod equivalence_leaftl;

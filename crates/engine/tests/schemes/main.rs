@@ -18,6 +18,7 @@ mod buffers;
 mod ca_ssd;
 mod cached_map_limits;
 mod cached_map_moved;
+mod caftl;
 mod cdftl;
 mod cftl;
 mod cftl_limits;

@@ -237,7 +237,8 @@ impl SharingJournal {
         let (changes, copies) =
             self.words[HEADER as usize..].split_at_mut((CHANGE * count) as usize);
         for (words, change) in changes.chunks_mut(CHANGE as usize).zip(&self.changes) {
-            let age = u32::try_from(sequence - change.after).expect("fewer programs than pages since");
+            let age =
+                u32::try_from(sequence - change.after).expect("fewer programs than pages since");
             words.copy_from_slice(&[change.place, change.value, age]);
         }
         for (word, place) in copies.iter_mut().zip(self.cursor..self.cursor + copied) {

@@ -77,8 +77,7 @@ impl Finder<Table> for Shared<'_> {
         after: When,
     ) -> Result<(Table, When), Fault> {
         let shape = shape(self.config);
-        let (journal, told, when) =
-            SharingJournal::recover(board, shape, &self.journal, after)?;
+        let (journal, told, when) = SharingJournal::recover(board, shape, &self.journal, after)?;
         let pages = self.pages_of_numbers(board, &told);
         let mut entries: Vec<u32> = zeroed(shape.logical_pages as usize);
         let mut has_owner: Vec<bool> = vec![false; pages.len()];

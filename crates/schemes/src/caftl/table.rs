@@ -38,12 +38,7 @@ impl Table {
     }
 
     /// With this map, of which nothing is hashed and nothing has a number yet.
-    pub fn of(
-        board: &Board,
-        config: &Config,
-        owners: PageOwners,
-        journal: SharingJournal,
-    ) -> Self {
+    pub fn of(board: &Board, config: &Config, owners: PageOwners, journal: SharingJournal) -> Self {
         let pages = board.geometry().pages();
         let most = config.own.references as u8;
         Table {

@@ -47,7 +47,10 @@ impl Nand {
         cause: Cause,
         after: When,
     ) -> Result<When, Fault> {
-        assert!(self.state.holds_host_data(from), "page {from} holds words, which have their number");
+        assert!(
+            self.state.holds_host_data(from),
+            "page {from} holds words, which have their number"
+        );
         let read = self.read(meter, from, cause, after)?;
         let page = self.page_again(from, logical, kind);
         self.program(meter, to, page, cause, read)

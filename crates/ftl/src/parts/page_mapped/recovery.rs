@@ -24,12 +24,8 @@ impl Found {
     /// The page that was written last for a logical one, and when, unless a flushed trim came later.
     pub fn newest(&self, lpn: Lpn) -> Option<(u64, Ppn)> {
         let (sequence, ppn) = self.newest[lpn.index()];
-        (sequence > 0 && !self.is_trimmed(lpn, sequence)).then_some((sequence, Ppn(ppn)))
-    }
-
-    /// Whether a flushed trim came after what a logical page was at this program.
-    pub fn is_trimmed(&self, lpn: Lpn, sequence: u64) -> bool {
-        self.trims.is_dead(&self.recorded, lpn, sequence)
+        let is_trimmed = self.trims.is_dead(&self.recorded, lpn, sequence);
+        (sequence > 0 && !is_trimmed).then_some((sequence, Ppn(ppn)))
     }
 }
 
@@ -38,12 +34,7 @@ pub trait Finder<T> {
     /// Whether a page is the table's own and not a logical page: every one is shown.
     fn takes(&mut self, ppn: Ppn, oob: &Oob) -> bool;
     /// The table.
-    fn table(
-        &mut self,
-        board: &mut Board,
-        found: &Found,
-        after: When,
-    ) -> Result<(T, When), Fault>;
+    fn table(&mut self, board: &mut Board, found: &Found, after: When) -> Result<(T, When), Fault>;
 }
 
 /// A table without pages of its own: of packed physical pages.
@@ -54,12 +45,7 @@ impl<T, F: FnOnce(&mut Board, Vec<u32>, When) -> (T, When)> Finder<T> for Plain<
         false
     }
 
-    fn table(
-        &mut self,
-        board: &mut Board,
-        found: &Found,
-        after: When,
-    ) -> Result<(T, When), Fault> {
+    fn table(&mut self, board: &mut Board, found: &Found, after: When) -> Result<(T, When), Fault> {
         let mut entries: Vec<u32> = zeroed(found.newest.len());
         for (lpn, entry) in (0..).map(Lpn).zip(&mut entries) {
             *entry = pack(found.newest(lpn).map(|(_, ppn)| ppn.0));
