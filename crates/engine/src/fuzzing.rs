@@ -82,6 +82,7 @@ const CHOICES: &[(&str, &[&str])] = &[
     ("ca_ssd.values", &["65536", "3", "0"]),
     ("ca_ssd.hash_us", &["0", "20us"]),
     ("caftl.store_bytes", &["1MiB", "100B", "0"]),
+    ("caftl.store_hot", &["0.75", "0", "1"]),
     ("caftl.unit", &["1", "8", "2"]),
     ("caftl.prehash", &["true", "false"]),
     ("caftl.new_values", &["behind", "idle"]),

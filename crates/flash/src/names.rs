@@ -385,8 +385,8 @@ named! {
         /// Pages whose content was found to be on flash already after they had been programmed: they
         /// joined that page.
         JoinedPages = "joined_pages",
-        /// Pages whose content was there, which were programmed all the same because nothing more can
-        /// be shared.
+        /// Pages whose content was there, which were programmed all the same, or in idle time stayed
+        /// where they were, because nothing more can be shared.
         SharingRefused = "sharing_refused",
         /// Pages on flash whose references were counted anew, so that those without any were freed.
         ReferenceRecounts = "reference_recounts",

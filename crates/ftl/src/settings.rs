@@ -390,7 +390,7 @@ impl SharedSettings {
         Err(SettingError::Conflict(format!(
             "alloc.unit = line does not go with {scheme}, which says by rules of its own which blocks \
              are filled and collected; legal: alloc.unit = plane, or a scheme that maps pages and \
-             fills every block from front to back (ideal_page, ca_ssd, hat, dftl, cdftl, tpftl, \
+             fills every block from front to back (ideal_page, ca_ssd, caftl, hat, dftl, cdftl, tpftl, \
              sftl, hmb, aps, jtl)"
         )))
     }
@@ -406,8 +406,8 @@ impl SharedSettings {
         Err(SettingError::Conflict(format!(
             "slc.static_blocks = {} and slc.dynamic_share = {} ask for an SLC cache, and {scheme} \
              has none: it needs a scheme that maps pages and fills every block from front to back \
-             (ideal_page, ca_ssd, hat, dftl, cdftl, tpftl, sftl, leaftl, hmb, aps, jtl); legal: 0 \
-             and 0",
+             (ideal_page, ca_ssd, caftl, hat, dftl, cdftl, tpftl, sftl, leaftl, hmb, aps, jtl); \
+             legal: 0 and 0",
             self.slc.static_blocks, self.slc.dynamic_share
         )))
     }
@@ -423,7 +423,7 @@ impl SharedSettings {
         Err(SettingError::Conflict(format!(
             "refresh.reads = {} and refresh.days = {} do not go with {scheme}, which says by rules of \
              its own which blocks are emptied; legal: 0 and 0, or a scheme that maps pages and fills \
-             every block from front to back (ideal_page, ca_ssd, hat, dftl, cdftl, tpftl, sftl, \
+             every block from front to back (ideal_page, ca_ssd, caftl, hat, dftl, cdftl, tpftl, sftl, \
              leaftl, hmb, aps, jtl)",
             self.refresh.reads, self.refresh.days
         )))
@@ -457,7 +457,7 @@ impl SharedSettings {
         Err(SettingError::Conflict(format!(
             "gc.placement = {} does not go with {scheme}, which says by rules of its own where \
              pages go; legal: gc.placement = none, or a scheme that maps pages and fills every \
-             block from front to back (ideal_page, ca_ssd, hat, dftl, cdftl, tpftl, sftl, \
+             block from front to back (ideal_page, ca_ssd, caftl, hat, dftl, cdftl, tpftl, sftl, \
              leaftl, hmb, aps, jtl)",
             kind.name()
         )))

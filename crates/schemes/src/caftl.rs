@@ -10,8 +10,8 @@
 //! # Structures
 //! The primary map, 4 bytes per logical page: a physical page, or a virtual number (a bit says which).
 //! The secondary map: page and references of each virtual number, `caftl.shared_pages` of them, and the
-//! number of each page that has one. The fingerprints of the values that were written last
-//! (`caftl.store_bytes`): SHA-1, CRC-32, page. A bit per physical page: not hashed yet. On flash the
+//! number of each page that has one. The fingerprints of hot values (`caftl.store_bytes`,
+//! `caftl.store_hot`): SHA-1, CRC-32, page. A bit per physical page: not hashed yet. On flash the
 //! journal of who has which number (`ftl/src/parts/sharing_journal.rs`). Per plane a write frontier, and
 //! one for the journal.
 //!
@@ -44,7 +44,7 @@
 //!
 //! # Deviations
 //! Only abstract and later descriptions were at hand (`docs/papers/content.md`). Form and place of what
-//! is on flash are ours, as is the order in which fingerprints leave. The first page of a unit is the
+//! is on flash are ours, as is which fingerprints are hot. The first page of a unit is the
 //! sample, not the one whose first bytes are the largest number. Hashing does not stop when a buffer in
 //! front is full. Idle time compares with the fingerprints in memory alone. A page of which a request
 //! writes a part is a value of its own.
@@ -62,7 +62,7 @@ use ftlab_flash::board::when::When;
 use ftlab_flash::choices;
 use ftlab_flash::memory::{Memory, RamUse};
 use ftlab_flash::meter::{Cause, Event, Level};
-use ftlab_flash::request::PageIo;
+use ftlab_flash::request::{PageIo, RequestShape};
 use ftlab_flash::settings;
 use ftlab_flash::settings::{Bytes, Duration, SettingError};
 use ftlab_flash::units::{Lpn, Ppn, Tag};
@@ -72,7 +72,7 @@ use ftlab_ftl::parts::page_mapped::{self, GC_LOW, PageMapped, PageTable};
 use ftlab_ftl::parts::page_space::{Stream, Threshold};
 use ftlab_ftl::parts::placement::PlacementKind;
 use ftlab_ftl::parts::sharing_journal::{Shape, TOGETHER};
-use ftlab_ftl::parts::values::{Values, held, is_value};
+use ftlab_ftl::parts::values::{Values, is_sharable, is_value};
 use ftlab_ftl::parts::virtual_pages;
 use ftlab_ftl::scheme::SchemeConfig;
 use ftlab_ftl::scheme::{Classification, Family, Paper, Scheme};
@@ -94,8 +94,11 @@ choices! {
 settings! {
     /// Settings of `caftl`.
     pub struct CaftlSettings in "caftl" {
-        /// Bytes of memory for fingerprints: 36 each, of the values that were written last.
+        /// Bytes of memory for fingerprints: 40 each.
         store_bytes: Bytes = Bytes(1 << 20), legal("0 to 64GiB", |v| v.0 <= 1 << 36),
+            source("open: docs/papers/content.md#caftl");
+        /// Share of them kept for values that were written again; 0: all leave in the same order.
+        store_hot: f64 = 0.75, legal("0 to 1", |v| (0.0..=1.0).contains(v)),
             source("open: docs/papers/content.md#caftl");
         /// Pages of a request of which one is hashed first; 1 hashes every page.
         unit: u32 = 8, legal("1..=65536", |v| (1..=65_536).contains(v)),
@@ -131,8 +134,11 @@ settings! {
     }
 }
 
-/// Bytes of a fingerprint: SHA-1, CRC-32, page, neighbours in the order of use.
-const FINGERPRINT_BYTES: u64 = 20 + 4 + 4 + 8;
+/// Bytes of a fingerprint: SHA-1, CRC-32, page, the logical page that it was written for, neighbours in
+/// the order of use.
+const FINGERPRINT_BYTES: u64 = 20 + 4 + 4 + 4 + 8;
+/// Bytes that find the fingerprint of a page that moves or dies.
+const PAGE_INDEX_BYTES: u64 = 8;
 /// Bytes whose hashing takes the times that the settings say.
 const HASHED_BYTES: u64 = 4096;
 /// Least threshold: a data target, a target for the journal, a target for copies of its pages.
@@ -148,12 +154,22 @@ pub struct Caftl {
     crc_time: u64,
     sha1_time: u64,
     settings: CaftlSettings,
-    /// Whether the last sample's value was known: the other pages of its unit are hashed.
-    sample_known: bool,
+    sample: Sample,
     /// Pages of this request whose SHA-1 is computed behind it.
     behind: u32,
     /// Where idle time looks next.
     idle_from: Ppn,
+}
+
+/// The unit of a request that is being written.
+#[derive(Clone, Copy, Debug, Default)]
+struct Sample {
+    /// Its first page.
+    unit: Option<Lpn>,
+    /// The page of it that came last, by its place.
+    place: u32,
+    /// Whether the value of the first that came was known: the others are hashed.
+    is_known: bool,
 }
 
 fn threshold(config: &Config) -> u32 {
@@ -185,19 +201,24 @@ impl Caftl {
             crc_time,
             sha1_time,
             settings,
-            sample_known: false,
+            sample: Sample::default(),
             behind: 0,
             idle_from: Ppn(0),
         }
     }
 
-    /// Step 1: whether a page is hashed while the host waits.
-    fn is_hashed(&self, io: &PageIo) -> bool {
-        self.is_sample(io) || self.sample_known
-    }
-
-    fn is_sample(&self, io: &PageIo) -> bool {
-        io.request.index % self.settings.unit == 0
+    /// Step 1: whether a page is the sample of its unit, the first of it that comes, and whether it is
+    /// hashed while the host waits.
+    fn is_hashed(&mut self, io: &PageIo) -> (bool, bool) {
+        let RequestShape { first_lpn, index, .. } = io.request;
+        let place = index % self.settings.unit;
+        let unit = Lpn(first_lpn.0 + index - place);
+        let is_next = self.sample.unit == Some(unit) && place > self.sample.place;
+        if !is_next {
+            self.sample = Sample { unit: Some(unit), place, is_known: false };
+        }
+        self.sample.place = place;
+        (!is_next, !is_next || self.sample.is_known)
     }
 
     /// Steps 2 and 3, hashing alone: until when, and whether the value is known.
@@ -207,10 +228,13 @@ impl Caftl {
             true => board.prehash(self.crc_time, after),
             false => after,
         };
-        match is_known || !self.settings.prehash {
-            true => (board.hash(self.sha1_time, hashed), is_known),
-            false => (hashed, is_known),
+        if !is_known && self.settings.prehash {
+            return (hashed, false);
         }
+        // It may be another page of this request that it is compared with.
+        let owed = if is_known { std::mem::take(&mut self.behind) } else { 0 };
+        let hashes = 1 + owed;
+        ((0..hashes).fold(hashed, |when, _| board.hash(self.sha1_time, when)), is_known)
     }
 
     /// Step 4 of a page that was looked for: its SHA-1 is known, or computed now, or later.
@@ -310,13 +334,14 @@ impl Caftl {
     }
 
     /// Frees pages that nobody has any more and whose references were more than are counted, where
-    /// there are too many of them.
+    /// there may be too many of them.
     fn recount(&mut self, board: &mut Board, after: When) -> When {
         let table = &mut self.base.map.table;
-        if table.virtuals.unreclaimed() <= self.settings.unreclaimed {
+        if !table.virtuals.may_exceed(self.settings.unreclaimed) {
             return after;
         }
         board.event(Event::ReferenceRecounts, 1);
+        table.virtuals.count_begins();
         let mut from = 0;
         while let Some((number, ppn)) = table.recount(from) {
             table.values.forget_page(board, ppn);
@@ -329,60 +354,72 @@ impl Caftl {
 
     /// Hashes the next page that was not, and joins it to its like.
     fn hash_next(&mut self, board: &mut Board, after: When) -> Result<Option<When>, Fault> {
-        if self.base.map.table.unhashed.is_empty() {
+        let Table { unhashed, values, owners, .. } = &mut self.base.map.table;
+        if unhashed.is_empty() || !values.has_room() {
             return Ok(None);
         }
+        let next = unhashed.next(self.idle_from).or_else(|| unhashed.next(Ppn(0)));
+        let Some(ppn) = next else { return Ok(None) };
+        unhashed.remove(ppn);
+        self.idle_from = Ppn(ppn.0 + 1);
+        let (read, value) = board.read(ppn, Cause::Dedup, after)?;
+        if !is_value(value) {
+            return Ok(Some(read));
+        }
+        let hashed = board.hash(self.sha1_time, read);
+        let done = match values.sharable(board, value) {
+            Some(twin) if twin != ppn => {
+                // Its out-of-band area names one who has it.
+                let owner = owners.first(ppn);
+                self.join(board, (value, owner), hashed)?
+            }
+            Some(_) => Some(hashed),
+            None => {
+                board.event(Event::ValueEvictions, u64::from(values.written(value, ppn)));
+                Some(hashed)
+            }
+        };
+        self.tell(board);
+        Ok(done)
+    }
+
+    /// A page, one of whose owners is this one, holds the same as another page that is known: who has
+    /// one of them alone goes to the other. Where both are shared they stay, because nobody knows who
+    /// shares them.
+    fn join(
+        &mut self,
+        board: &mut Board,
+        (value, owner): (Tag, Option<Lpn>),
+        after: When,
+    ) -> Result<Option<When>, Fault> {
         // A device that is worn out stays as it is.
         let ready = match self.ready_for(board, TOGETHER, after) {
             Ok(ready) => ready,
             Err(fault) => return fault.unless_worn_out(),
         };
-        let unhashed = &mut self.base.map.table.unhashed;
-        let next = unhashed.next(self.idle_from).or_else(|| unhashed.next(Ppn(0)));
-        let Some(ppn) = next else { return Ok(None) };
-        unhashed.remove(ppn);
-        self.idle_from = Ppn(ppn.0 + 1);
-        let (read, value) = board.read(ppn, Cause::Dedup, ready)?;
-        if !is_value(value) {
-            return Ok(Some(read));
-        }
-        let hashed = board.hash(self.sha1_time, read);
-        let values = &mut self.base.map.table.values;
-        let done = match values.sharable(board, value) {
-            Some(twin) if twin != ppn => self.join(board, (ppn, twin), hashed),
-            Some(_) => hashed,
-            None => {
-                board.event(Event::ValueEvictions, u64::from(values.written(value, ppn)));
-                hashed
-            }
-        };
-        self.tell(board);
-        Ok(Some(done))
-    }
-
-    /// Two pages hold the same: who has one of them alone goes to the other. Where both are shared
-    /// they stay, because nobody knows who shares them.
-    fn join(&mut self, board: &mut Board, (page, twin): (Ppn, Ppn), after: When) -> When {
+        // What room was made for may have moved both, or lost one.
         let table = &mut self.base.map.table;
+        let page = owner.and_then(|owner| table.entry(owner)).filter(|&ppn| is_sharable(board, ppn));
+        let (Some(page), Some(twin)) = (page, table.values.sharable(board, value)) else {
+            return Ok(Some(ready));
+        };
         let has_number = |ppn| table.virtuals.of(ppn).is_some();
         let (from, to) = match (has_number(page), has_number(twin)) {
-            (true, true) => return after,
+            (true, true) => return Ok(Some(ready)),
             (true, false) => (twin, page),
             (false, _) => (page, twin),
         };
         table.now = board.nand().sequence();
         if !table.gets_number(to) {
             board.event(Event::SharingRefused, 1);
-            return after;
+            return Ok(Some(ready));
         }
-        let (value, _) = held(board, to);
         table.values.written(value, to);
-        // Its out-of-band area names it.
         let owner = table.owners.first(from).expect("a valid page without a number has an owner");
         board.event(Event::JoinedPages, 1);
         self.leave_for(board, owner, to);
-        let done = board.dram(4, after);
-        self.recount(board, done)
+        let done = board.dram(4, ready);
+        Ok(Some(self.recount(board, done)))
     }
 
     fn tell(&self, board: &mut Board) {
@@ -407,14 +444,16 @@ impl Scheme for Caftl {
              implemented",
             "form and place of what flash holds are ours: a journal of which logical page has which \
              virtual number, and of where numbers are",
-            "fingerprints leave memory in the order in which their values were written, whatever their \
-             references; idle time compares with those in memory alone",
+            "which fingerprints are hot is a rule of ours (caftl.store_hot); idle time compares with those \
+             in memory alone",
             "the first page of a unit is its sample: the contents that a request brings are one number",
             "hashing does not stop when a buffer in front is full",
             "pages whose references are no longer counted are freed once there are too many of them \
              (caftl.unreclaimed)",
+            "fingerprints are never on flash: after a power cut idle time hashes everything again",
             "a page that a request covers in part is a value of its own",
-            "trims are added",
+            "trims are added, and are in the journal",
+            "device.ram_nonvolatile saves nothing: what the journal does not hold is as it was before",
         ],
         family: Family::Page,
         class: Classification { update_blocks: "all", ..Classification::PAGES },
@@ -450,11 +489,13 @@ impl Scheme for Caftl {
 
     fn minimum_blocks(config: &Config) -> u64 {
         let device = &config.device;
-        // One more than there may be, before they are counted anew.
-        let unreclaimed = u64::from(config.own.unreclaimed) + 1;
-        let data = config.blocks_for(device.logical_pages() + unreclaimed);
+        // One more than there may be, before they are counted anew; all in one plane, as all pages of
+        // the journal may be, because collection writes those to the plane of its victim.
+        let beside = u64::from(config.own.unreclaimed) + 1 + records(config);
+        let beside = beside.div_ceil(u64::from(device.units_per_block()));
+        let data = config.blocks_for(device.logical_pages());
         let reserve = config.blocks_beside_data(threshold(config));
-        device.plane_count() * (data + config.blocks_for(records(config)) + 1 + reserve)
+        device.plane_count() * (data + beside + 1 + reserve)
     }
 
     fn payload_pages(config: &Config) -> u64 {
@@ -472,7 +513,10 @@ impl Scheme for Caftl {
             entry("secondary_map", virtual_pages::NUMBER_BYTES * numbers),
             entry("number_index", virtual_pages::INDEX_BYTES * numbers),
             entry("fingerprints", FINGERPRINT_BYTES * u64::from(fingerprints)),
-            entry("fingerprint_index", Values::index_bytes(fingerprints)),
+            entry(
+                "fingerprint_index",
+                Values::index_bytes(fingerprints) + PAGE_INDEX_BYTES * u64::from(fingerprints),
+            ),
             entry("unhashed_bitmap", physical.div_ceil(8)),
             entry("journal", shape.ram_bytes()),
         ];
@@ -504,7 +548,8 @@ impl Scheme for Caftl {
     }
 
     fn write(&mut self, board: &mut Board, io: &PageIo, after: When) -> Result<When, Fault> {
-        if !self.is_hashed(io) {
+        let (is_sample, is_hashed) = self.is_hashed(io);
+        if !is_hashed {
             board.event(Event::SampledOut, 1);
             let done = self.program(board, io, false, after)?;
             self.tell(board);
@@ -515,9 +560,7 @@ impl Scheme for Caftl {
             true => self.share(board, (io.lpn, io.data), hashed)?,
             false => None,
         };
-        if self.is_sample(io) {
-            self.sample_known = shared.is_some();
-        }
+        self.sample.is_known |= is_sample && is_known;
         let done = match shared {
             Some(done) => {
                 board.event(Event::ValueHits, 1);

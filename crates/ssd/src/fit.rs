@@ -49,7 +49,8 @@ pub fn check<S: Scheme>(
     if S::READS_CONTENT && !takes_all.contains(&config.gc.placement) {
         return Err(SettingError::Conflict(format!(
             "gc.placement = {} goes by when pages are written, and does not hear of writes that {} \
-             leaves out because their content is there; legal: none, sep_gc, hint",
+             leaves out because their content is there; legal: none, sep_gc, and hint where the scheme \
+             takes it",
             config.gc.placement.name(),
             S::PAPER.name
         )));

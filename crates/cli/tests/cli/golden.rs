@@ -61,7 +61,7 @@ fn metrics_of_miniature_workloads_stay_as_they_are() {
             [("random", "randwrite:bs=2k,span=100%,count=2x"), ("skewed", skewed)]
         {
             let contents = match scheme {
-                "ca_ssd" => ",dedupe_percentage=40,dedupe_values=64",
+                "ca_ssd" | "caftl" => ",dedupe_percentage=40,dedupe_values=64",
                 _ => "",
             };
             let run = bench.run(&format!(

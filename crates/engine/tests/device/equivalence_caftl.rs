@@ -19,6 +19,7 @@ const DEVICES: &[Pairs<'_>] = &[
     &[("device.planes", "2"), ("device.channels", "2"), ("timing.profile", "parallel")],
     &[("wear.policy", "static"), ("wear.spread", "2"), ("gc.separate_frontiers", "true")],
     &[("gc.victim", "fifo"), ("wear.policy", "dynamic"), ("alloc.unit", "line")],
+    &[("io.partial_write", "rmw")],
 ];
 
 fn writes_and_reads(requests: Vec<Request>) -> Vec<Request> {
@@ -41,7 +42,9 @@ fn run(scheme: &str, config: &Config, requests: &[Request]) -> (Vec<Operation>, 
 
 #[test]
 fn without_equal_contents_the_flash_sees_the_page_ftl() {
-    for device in DEVICES {
+    let fails: Pairs<'_> =
+        &[("nand.program_failure_rate", "0.003"), ("device.over_provisioning", "4x")];
+    for device in DEVICES.iter().chain([&fails]) {
         for more in [&[][..], &[("caftl.unit", "1")], &[("caftl.store_bytes", "36B")]] {
             let config = tiny("caftl", BLOCKS, &[*device, more].concat());
             let requests = writes_and_reads(mixed(&config, 4000, 3));

@@ -18,8 +18,8 @@ const DAY: Nanos = 86_400 * SECOND;
 const TEN: (&str, &str) = ("refresh.reads", "10");
 const ONE_DAY: (&str, &str) = ("refresh.days", "1");
 /// Those that hold no data in memory.
-const PAGE_MAPS: [&str; 8] =
-    ["ideal_page", "ca_ssd", "hat", "dftl", "cdftl", "tpftl", "sftl", "hmb"];
+const PAGE_MAPS: [&str; 9] =
+    ["ideal_page", "ca_ssd", "caftl", "hat", "dftl", "cdftl", "tpftl", "sftl", "hmb"];
 
 fn device(scheme: &str, more: Pairs<'_>) -> (Config, Box<dyn Device>) {
     let config = tiny(scheme, 8, more);

@@ -78,7 +78,7 @@ pub trait PageTable {
         Ok(after)
     }
     /// The kind and the number that the copy of a page gets, if it has another name than it had.
-    fn new_name(&self, _old: Ppn) -> Option<(PageKind, u32)> {
+    fn new_name(&self, _old: Ppn, _name: (PageKind, u32)) -> Option<(PageKind, u32)> {
         None
     }
     /// Whether there may be such pages.
@@ -100,8 +100,10 @@ pub struct PageMap<T> {
 }
 
 impl<T: PageTable> PageOwner for PageMap<T> {
-    fn map_writes(&mut self, _: &PageSpace, _: &Board, _: BlockId) -> u32 {
-        T::RECORDS
+    fn map_writes(&mut self, space: &PageSpace, board: &Board, victim: BlockId) -> u32 {
+        // A victim that is dead already is erased at once, the others perhaps after more changes.
+        let is_needed = space.valid_in(board.nand(), victim) > 0 || self.table.is_unrecorded();
+        if is_needed { T::RECORDS } else { 0 }
     }
 
     fn most_map_writes(&self, _: &PageSpace, _victim: BlockId, _valid: u32) -> u32 {
@@ -117,8 +119,8 @@ impl<T: PageTable> PageOwner for PageMap<T> {
         }
     }
 
-    fn new_name(&self, old: Ppn) -> Option<(PageKind, u32)> {
-        self.table.new_name(old)
+    fn new_name(&self, old: Ppn, name: (PageKind, u32)) -> Option<(PageKind, u32)> {
+        self.table.new_name(old, name)
     }
 
     #[inline]
@@ -255,7 +257,11 @@ impl<T: PageTable> PageMapped<T> {
         io: &PageIo,
         after: When,
     ) -> Result<(Place, When), Fault> {
-        let plane = self.space.place_host(board, io);
+        let mut plane = self.space.place_host(board, io);
+        // Pages that share stay alive for pages of other planes.
+        if T::SHARES && self.space.is_full(plane) {
+            plane = self.space.place_anywhere(board.nand());
+        }
         self.make_room_at(board, io, plane, after)
     }
 

@@ -157,6 +157,8 @@ pub struct PageSpace {
     dynamic: bool,
     /// Pages are being moved out of a victim just now.
     moving: bool,
+    /// The owner wrote something before the victim is erased.
+    wrote_for_erase: bool,
     /// Pages may be passed over for copies to stay in their plane; how many more of this victim's.
     skips: Option<u32>,
     /// Blocks that are used with one bit a cell.
@@ -247,6 +249,7 @@ impl PageSpace {
             levelled: Stream::Data,
             dynamic: config.wear.policy == WearPolicy::Dynamic,
             moving: false,
+            wrote_for_erase: false,
             skips: config.gc.skip_for_parity.then_some(0),
             slc: slc::Slc::new(config, nand).map(Box::new),
             withheld: None,

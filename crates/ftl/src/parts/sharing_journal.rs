@@ -193,10 +193,12 @@ impl SharingJournal {
     ) -> Result<When, Fault> {
         let copied = self.fill(board.nand().sequence(), truth);
         let (number, words) = (self.next, &self.words);
+        let is_trim = |change: &Change| change.value == NOWHERE;
+        let cause = if self.changes.iter().all(is_trim) { Cause::Trim } else { Cause::Dedup };
         let (ppn, done) =
             space.program(board, (plane, Stream::Map), after, |board, ppn, ready| {
                 let what = (PageKind::Checkpoint, number);
-                board.program_payload(ppn, what, Payload::Words(words), Cause::Dedup, ready)
+                board.program_payload(ppn, what, Payload::Words(words), cause, ready)
             })?;
         self.changes.clear();
         let page = self.at(number);

@@ -1,5 +1,6 @@
 //! Values that were written lately, and the page that holds each: a table of bounded size from what
-//! is to be written to where the same lies already. The value that was written longest ago leaves.
+//! is to be written to where the same lies already. The value that was written longest ago leaves, of
+//! those that are not kept as *hot* because they were written again.
 //!
 //! A value stands for the hash of its bytes: equal values, equal bytes ([`Tag`]).
 //!
@@ -30,6 +31,14 @@ pub fn held(board: &Board, ppn: Ppn) -> (Tag, bool) {
     (state.tag(ppn), state.is_unreadable(ppn))
 }
 
+/// Whether others may come to a page: what is lost is nobody's, and nobody comes to a die that is known
+/// to have failed.
+pub fn is_sharable(board: &Board, ppn: Ppn) -> bool {
+    let nand = board.nand();
+    let die = nand.geometry().die_of(nand.geometry().plane_of(ppn));
+    !held(board, ppn).1 && nand.known_failed_die() != Some(die)
+}
+
 /// Whether it stands for bytes: neither what a write buffer could not read nor what it fills up
 /// pages with that nobody wrote.
 pub fn is_value(tag: Tag) -> bool {
@@ -41,18 +50,28 @@ pub fn is_value(tag: Tag) -> bool {
 pub struct Values {
     capacity: u32,
     known: Slab<Value>,
-    order: SlotLists<1>,
+    order: SlotLists<2>,
+    /// Most hot values.
+    hot: u32,
     /// First value of each bucket, plus one; as many as the next power of two.
     buckets: Vec<u32>,
 }
 
-const ORDER: usize = 0;
+const COLD: usize = 0;
+const HOT: usize = 1;
 
 impl Values {
-    /// Empty, for so many values.
+    /// Empty, for so many values, all alike.
     pub fn new(capacity: u32) -> Self {
+        Self::keeping(capacity, 0)
+    }
+
+    /// The same, up to `hot` of which are kept that were written again while they were known. Of more
+    /// the one that was written longest ago is as new as what was written once.
+    pub fn keeping(capacity: u32, hot: u32) -> Self {
         Values {
             capacity,
+            hot,
             known: Slab::new(capacity),
             order: SlotLists::new(capacity),
             buckets: zeroed(capacity.max(1).next_power_of_two() as usize),
@@ -80,25 +99,27 @@ impl Values {
         self.slot(tag).map(|slot| self.known[slot].ppn)
     }
 
-    /// The same of a page that others may come to: what is lost is nobody's, and nobody comes to a die
-    /// that is known to have failed.
+    /// The same of a page that others may come to.
     pub fn sharable(&self, board: &Board, tag: Tag) -> Option<Ppn> {
-        let ppn = self.find(tag)?;
-        let nand = board.nand();
-        let die = nand.geometry().die_of(nand.geometry().plane_of(ppn));
-        (!held(board, ppn).1 && nand.known_failed_die() != Some(die)).then_some(ppn)
+        self.find(tag).filter(|&ppn| is_sharable(board, ppn))
     }
 
-    /// Every value with its page, the one written longest ago first.
+    /// Whether it ever holds a value.
+    pub fn has_room(&self) -> bool {
+        self.capacity > 0
+    }
+
+    /// Every value with its page, the one that would leave first first.
     pub fn all(&self) -> impl Iterator<Item = (Tag, Ppn)> + '_ {
-        self.order.from_oldest(ORDER).map(|slot| (self.known[slot].tag, self.known[slot].ppn))
+        let slots = self.order.from_oldest(COLD).chain(self.order.from_oldest(HOT));
+        slots.map(|slot| (self.known[slot].tag, self.known[slot].ppn))
     }
 
     /// A value was written, and this page holds it: whether another had to leave for it.
     pub fn written(&mut self, tag: Tag, ppn: Ppn) -> bool {
         if let Some(slot) = self.slot(tag) {
             self.known[slot].ppn = ppn;
-            self.order.renew(slot);
+            self.written_again(slot);
             return false;
         }
         if self.capacity == 0 {
@@ -106,14 +127,28 @@ impl Values {
         }
         let is_full = self.known.len() == self.capacity;
         if is_full {
-            let oldest = self.order.oldest(ORDER).expect("a full table has an oldest value");
-            self.remove(oldest);
+            let oldest = self.order.oldest(COLD).or_else(|| self.order.oldest(HOT));
+            self.remove(oldest.expect("a full table has an oldest value"));
         }
         let bucket = self.bucket(tag);
         let slot = self.known.add(Value { tag, ppn, next: self.buckets[bucket] });
         self.buckets[bucket] = pack(Some(slot.0));
-        self.order.push(ORDER, slot);
+        self.order.push(COLD, slot);
         is_full
+    }
+
+    fn written_again(&mut self, slot: Slot) {
+        if self.hot == 0 {
+            self.order.renew(slot);
+            return;
+        }
+        self.order.remove(slot);
+        self.order.push(HOT, slot);
+        if self.order.len(HOT) > self.hot {
+            let oldest = self.order.oldest(HOT).expect("one was just put there");
+            self.order.remove(oldest);
+            self.order.push(COLD, oldest);
+        }
     }
 
     /// The page of a value was copied.
@@ -245,6 +280,22 @@ mod tests {
             values.retain(|tag, _| tag.0 % 2 == 0);
             assert!(values.all().all(|(tag, _)| tag.0 % 2 == 0));
         }
+    }
+
+    /// Of three places two are for values that were written again: others come and go in the third.
+    #[test]
+    fn hot_values_stay_while_others_come_and_go() {
+        let mut values = Values::keeping(3, 2);
+        let page = Ppn(7);
+        let mut write = |tag| {
+            values.written(Tag(tag), page);
+            values.all().map(|(tag, _)| tag.0).collect::<Vec<u32>>()
+        };
+        assert_eq!([1, 2, 1, 2].map(&mut write)[3], [1, 2], "both are hot");
+        assert_eq!([3, 4, 5].map(&mut write)[2], [5, 1, 2]);
+        assert_eq!(write(5), [1, 2, 5], "1 is no more, and the next to leave");
+        assert_eq!(write(6), [6, 2, 5]);
+        assert_eq!(write(2), [6, 5, 2]);
     }
 
     /// A table of no place knows nothing.

@@ -7,8 +7,8 @@
 
 use ftlab_flash::units::{Ppn, pack, unpack, zeroed};
 
-/// Bytes of a number: its page, and its count.
-pub const NUMBER_BYTES: u64 = 4 + 1;
+/// Bytes of a number: its page, its count, and the next in the list of those that are free or rest.
+pub const NUMBER_BYTES: u64 = 4 + 1 + 4;
 /// Bytes that find the number of a page.
 pub const INDEX_BYTES: u64 = 8;
 
@@ -27,8 +27,10 @@ pub struct VirtualPages {
     resting: Vec<u32>,
     /// Number of each physical page, plus one.
     of_page: Vec<u32>,
-    /// Stuck pages that nobody has any more.
+    /// Stuck pages that nobody has any more: more than a drive knows.
     unreclaimed: u32,
+    /// How often somebody has left a stuck page since references were counted.
+    departures: u64,
 }
 
 impl VirtualPages {
@@ -43,6 +45,7 @@ impl VirtualPages {
             resting: Vec::with_capacity(numbers as usize),
             of_page: zeroed(physical_pages as usize),
             unreclaimed: 0,
+            departures: 0,
         }
     }
 
@@ -124,6 +127,7 @@ impl VirtualPages {
     pub fn left(&mut self, number: u32, is_last: bool) -> bool {
         if self.is_stuck(number) {
             self.unreclaimed += u32::from(is_last);
+            self.departures += 1;
             return false;
         }
         self.references[number as usize] -= 1;
@@ -156,6 +160,17 @@ impl VirtualPages {
     /// Stuck pages that nobody has any more.
     pub fn unreclaimed(&self) -> u32 {
         self.unreclaimed
+    }
+
+    /// Whether more than so many stuck pages may have nobody: a page that was stuck when references were
+    /// counted, or got so since, had the most that is counted, and each of them has left it.
+    pub fn may_exceed(&self, unreclaimed: u32) -> bool {
+        self.departures >= u64::from(self.most) * (u64::from(unreclaimed) + 1)
+    }
+
+    /// References are about to be counted.
+    pub fn count_begins(&mut self) {
+        self.departures = 0;
     }
 
     /// References of stuck numbers from `from` on are counted anew: `count` says how many have a page.
@@ -240,6 +255,7 @@ mod tests {
                         held.expect("a number in use has a page").1
                     };
                     let mut from = 0;
+                    virtuals.count_begins();
                     while let Some((freed, page)) = virtuals.recount(from, count) {
                         let held = plain[freed as usize].take();
                         assert_eq!(held.map(|one| (one.0, one.1)), Some((page, 0)), "step {step}");
@@ -261,6 +277,7 @@ mod tests {
             }
             let dead = plain.iter().flatten().filter(|held| held.1 == 0).count();
             assert_eq!(virtuals.unreclaimed() as usize, dead, "step {step}");
+            assert!(dead == 0 || virtuals.may_exceed(dead as u32 - 1), "step {step}");
             assert_eq!(virtuals.in_use() as usize, plain.iter().flatten().count());
         }
     }

@@ -206,13 +206,16 @@ fn nothing_aged(device: &dyn Device, config: &Config) -> Option<String> {
 /// A scheme that looks for equal contents, and found none.
 fn nothing_equal(device: &dyn Device, config: &Config) -> Option<String> {
     let events = |event| device.board().meter().events(event);
-    let (hashed, hits) = (events(Event::HashedPages), events(Event::ValueHits));
-    (hashed > 0 && hits == 0).then(|| {
+    // Where a short hash comes first, what a longer one follows is counted under both.
+    let hashed = events(Event::HashedPages).max(events(Event::PrehashedPages));
+    let written = hashed + events(Event::SampledOut);
+    let found = events(Event::ValueHits) + events(Event::JoinedPages);
+    (written > 0 && found == 0).then(|| {
         format!(
             "None of the {} pages written was found on flash already. What is written says fiu's hash, \
              the column content of a CSV whose header names it, or dedupe_percentage of a generated \
              workload; a page of {} bytes that a request covers in part counts as never written before.",
-            count(hashed),
+            count(written),
             count(config.device.unit_bytes())
         )
     })

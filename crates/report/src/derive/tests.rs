@@ -90,7 +90,7 @@ fn the_ideal_page_map_pays_for_its_dram_and_dftl_does_not() {
         let run = derive(device.as_ref(), facts(row, device.as_ref()));
         let dram = run.energy_uj.dram;
         match row.paper.name {
-            "ideal_page" | "ca_ssd" => {
+            "ideal_page" | "ca_ssd" | "caftl" => {
                 assert!((dram.refresh - 19_800.0).abs() < 1e-6, "{dram:?}");
                 let accesses = run.events["dram_accesses"];
                 let collected = run.flash.programs.gc;

@@ -107,6 +107,8 @@ impl Finder<Table> for Shared<'_> {
                 table.unhashed.insert(ppn);
             }
         }
-        Ok((table, when))
+        // Every entry of the primary map is looked at for the count of references.
+        let counted = board.dram(shape.logical_pages, when);
+        Ok((table, counted))
     }
 }

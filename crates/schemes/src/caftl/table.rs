@@ -44,7 +44,7 @@ impl Table {
         Table {
             owners,
             virtuals: VirtualPages::new(shape(config).numbers, most, pages),
-            values: Values::new(fingerprints(config)),
+            values: fingerprints_kept(config),
             unhashed: Unhashed { marks: Marks::new(pages), count: 0 },
             journal,
             now: 0,
@@ -124,6 +124,11 @@ impl Table {
             None => Ok(()),
         }
     }
+}
+
+fn fingerprints_kept(config: &Config) -> Values {
+    let all = fingerprints(config);
+    Values::keeping(all, (f64::from(all) * config.own.store_hot) as u32)
 }
 
 /// Both maps, for the journal.
@@ -220,8 +225,9 @@ impl PageTable for Table {
         self.write_journal((space, board), plane, after)
     }
 
-    fn new_name(&self, old: Ppn) -> Option<(PageKind, u32)> {
-        self.virtuals.of(old).map(|number| (PageKind::Log, number))
+    fn new_name(&self, old: Ppn, name: (PageKind, u32)) -> Option<(PageKind, u32)> {
+        let number = self.virtuals.of(old)?;
+        Some((PageKind::Log, number)).filter(|&new| new != name)
     }
 
     fn renames(&self) -> bool {

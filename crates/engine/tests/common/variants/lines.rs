@@ -87,6 +87,15 @@ pub const WITH_PARITY: &[Variant] = &[
         ],
     ),
     durable("hat", &[LINES, ORDER, CHANNELS, DIES, FOUR, ROOM, ("hat.qmt_entries", "8")]),
+    durable("ca_ssd", &[LINES, ORDER, CHANNELS, DIES, FOUR, ROOM, PARTIAL]),
+    durable(
+        "caftl",
+        &[LINES, ORDER, CHANNELS, DIES, FOUR, ROOM, PARTIAL, ("caftl.unreclaimed", "1")],
+    ),
+    durable(
+        "caftl",
+        &[LINES, ORDER, CHANNELS, DIES, FOUR, ROOM, PAD, GAPS, ("caftl.unreclaimed", "1")],
+    ),
     durable("dftl", &[LINES, ORDER, CHANNELS, DIES, FOUR, ROOM, SMALL]),
     durable(
         "dftl",

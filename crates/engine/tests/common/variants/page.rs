@@ -2,6 +2,9 @@
 
 use super::{PAGE, PAGES, UNIT, Variant, durable};
 
+/// So that CAFTL's device is as small as others.
+const ONE: (&str, &str) = ("caftl.unreclaimed", "1");
+
 /// With these settings beside the defaults.
 pub const VARIANTS: &[Variant] = &[
     durable("ideal_page", &[]),
@@ -49,7 +52,7 @@ pub const VARIANTS: &[Variant] = &[
             ("rain.stripe", "4"),
         ],
     ),
-    durable("caftl", &[("gc.mode", "both"), ("gc.idle_pages", "1"), ("caftl.unit", "1")]),
+    durable("caftl", &[("gc.mode", "both"), ("gc.idle_pages", "1"), ONE]),
     durable(
         "caftl",
         &[
@@ -68,11 +71,12 @@ pub const VARIANTS: &[Variant] = &[
             ("caftl.store_bytes", "80B"),
             ("caftl.flush", "3"),
             ("caftl.new_values", "idle"),
+            ONE,
         ],
     ),
-    durable("caftl", &[("gc.placement", "sep_gc"), ("caftl.prehash", "false")]),
-    durable("caftl", &[PAGE, UNIT, PAGES, ("gc.separate_frontiers", "true"), ("caftl.unit", "2")]),
-    durable("caftl", advanced!(("gc.unit", "die"), ("caftl.unit", "1"))),
+    durable("caftl", &[("gc.placement", "sep_gc"), ("caftl.prehash", "false"), ONE]),
+    durable("caftl", &[PAGE, UNIT, PAGES, ("gc.separate_frontiers", "true"), ONE]),
+    durable("caftl", advanced!(("gc.unit", "die"), ONE, ("caftl.unit", "1"))),
     durable(
         "caftl",
         &[
@@ -80,6 +84,7 @@ pub const VARIANTS: &[Variant] = &[
             ("alloc.order", "channel_die_plane"),
             ("device.channels", "4"),
             ("rain.stripe", "4"),
+            ONE,
             ("caftl.unit", "1"),
         ],
     ),

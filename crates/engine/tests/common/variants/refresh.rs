@@ -46,6 +46,8 @@ pub const VARIANTS: &[Variant] = &[
     durable("ideal_page", &[READS, DAYS, QUICK, LINE, ORDER, CHANNELS, DIES, FOUR, PARTIAL, ROOM]),
     durable("ideal_page", advanced!(READS, DAYS, PATROL)),
     durable("ca_ssd", &[READS, DAYS, PATROL]),
+    durable("caftl", &[READS, DAYS, PATROL, ("caftl.unreclaimed", "1")]),
+    durable("caftl", &[READS, GAPS, PIECES, ("caftl.unreclaimed", "1"), ("caftl.unit", "1")]),
     durable("hat", &[READS, DAYS, PATROL, ("hat.qmt_entries", "8")]),
     durable("dftl", &[READS, DAYS, PATROL, SMALL]),
     durable("dftl", &[READS, SMALL, ("dftl.checkpoint_interval", "64"), GAPS, PIECES]),

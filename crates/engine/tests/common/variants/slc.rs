@@ -38,6 +38,8 @@ pub const VARIANTS: &[Variant] = &[
     durable("ideal_page", &[TWO, STATIC, FOLD, ("nand.enforce_order", "strict")]),
     durable("ideal_page", advanced!(TWO, STATIC, DYNAMIC, FOLD, ROOM, GAPS)),
     durable("hat", &[TWO, ("hat.qmt_entries", "8"), STATIC, FOLD]),
+    durable("caftl", &[TWO, STATIC, FOLD, ("caftl.unreclaimed", "1"), ("caftl.unit", "1")]),
+    durable("caftl", &[TWO, STATIC, DYNAMIC, ROOM, GAPS, PIECES, ("caftl.unreclaimed", "1")]),
     durable("dftl", &[TWO, SMALL, STATIC, FOLD]),
     durable("dftl", &[TWO, SMALL, DYNAMIC, FOLD, ROOM, GAPS, PIECES]),
     durable("dftl", &[TWO, SMALL, STATIC, ("dftl.checkpoint_interval", "64")]),

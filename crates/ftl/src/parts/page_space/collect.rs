@@ -258,9 +258,20 @@ impl PageSpace {
         self.reclaimed += 1;
         self.adapt(board.geometry().plane_of_block(victim), copied);
         let cause = if role == BlockRole::Map { Cause::GcMapBlock } else { Cause::Gc };
-        // What was flushed once keeps its parity, where no capacitor saves that of its copies.
-        let after = if copied > 0 { self.flush_parity(board, after)? } else { after };
+        let after = self.parity_before_erase(board, copied, after)?;
         self.release(board, victim, role, cause, after)
+    }
+
+    /// What was flushed once keeps its parity, where no capacitor saves that of its copies, or of what
+    /// the owner wrote instead.
+    pub(super) fn parity_before_erase(
+        &mut self,
+        board: &mut Board,
+        copied: u32,
+        after: When,
+    ) -> Result<When, Fault> {
+        let wrote = std::mem::take(&mut self.wrote_for_erase);
+        if copied > 0 || wrote { self.flush_parity(board, after) } else { Ok(after) }
     }
 
     pub(super) fn role(&self, block: BlockId) -> BlockRole {

@@ -50,7 +50,9 @@ impl PageSpace {
         after: When,
     ) -> Result<When, Fault> {
         self.collecting = Some(victim);
+        let before = board.nand().sequence();
         let finished = owner.before_erase(self, board, after);
+        self.wrote_for_erase |= board.nand().sequence() > before;
         self.collecting = None;
         finished
     }
@@ -216,7 +218,10 @@ impl PageSpace {
         let newer = if oob.kind.is_host_data() { owner.newer(oob.logical) } else { None };
         let stream = stream.unwrap_or_else(|| self.moved_stream(victim, Lpn(oob.logical)));
         self.count_moved(board, stream, 1);
-        if newer.is_none() {
+        let is_host_data = oob.kind.is_host_data();
+        let name = if is_host_data { owner.new_name(old, (oob.kind, oob.logical)) } else { None };
+        // Neither of these is copied back.
+        if newer.is_none() && name.is_none() {
             self.skip_for_parity(board, (plane, stream), old);
         }
         let ready = owner.may_move(after);
@@ -228,13 +233,10 @@ impl PageSpace {
                     board.program_update(new, None, &io, oob.kind, ready)
                 })?
             }
-            None => {
-                let name = if oob.kind.is_host_data() { owner.new_name(old) } else { None };
-                self.program(board, (plane, stream), ready, |board, new, ready| match name {
-                    Some(name) => board.copy_renamed((old, new), name, cause, ready),
-                    None => board.copy(old, new, oob.kind, cause, ready),
-                })?
-            }
+            None => self.program(board, (plane, stream), ready, |board, new, ready| match name {
+                Some(name) => board.copy_renamed((old, new), name, cause, ready),
+                None => board.copy(old, new, oob.kind, cause, ready),
+            })?,
         };
         if oob.kind.is_host_data() {
             board.nand_mut().discard(old);

@@ -85,8 +85,8 @@ pub trait PageOwner {
     }
 
     /// The kind and the number that the copy of a host page gets, where the owner has another name for
-    /// it than the one under which it was written.
-    fn new_name(&self, _old: Ppn) -> Option<(PageKind, u32)> {
+    /// it than the one that it bears.
+    fn new_name(&self, _old: Ppn, _name: (PageKind, u32)) -> Option<(PageKind, u32)> {
         None
     }
 

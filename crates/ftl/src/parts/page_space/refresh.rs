@@ -188,7 +188,7 @@ impl PageSpace {
         copied: u32,
         after: When,
     ) -> Result<When, Fault> {
-        let after = if copied > 0 { self.flush_parity(board, after)? } else { after };
+        let after = self.parity_before_erase(board, copied, after)?;
         let erased = self.release(board, unit, role, Cause::Refresh, after)?;
         let waiting = board.nand_mut().blocks_to_refresh(erased);
         board.level(Level::BlocksToRefresh, waiting as u64);

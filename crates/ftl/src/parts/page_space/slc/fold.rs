@@ -193,7 +193,7 @@ impl PageSpace {
     /// Whether the free blocks hold what folding a block writes.
     fn fold_fits<O: PageOwner>(&self, board: &Board, owner: &mut O, victim: BlockId) -> bool {
         let valid = board.nand().valid_pages(victim);
-        if valid == 0 {
+        if valid == 0 && !owner.waits_for_every_erase() {
             return true;
         }
         let plane = &self.planes[board.geometry().plane_of_block(victim).index()];
