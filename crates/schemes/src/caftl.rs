@@ -52,97 +52,35 @@
 //! # Settings
 //! The table below, `ideal_page`'s threshold (`gc.threshold`), and the groups `gc` and `alloc`.
 
+mod idle;
 mod recovery;
+mod settings;
+mod sizes;
 mod table;
+
+pub use settings::CaftlSettings;
+use settings::NewValues;
 
 use ftlab_flash::board::Board;
 use ftlab_flash::board::nand::fault::Fault;
-use ftlab_flash::board::nand::geometry::Geometry;
 use ftlab_flash::board::when::When;
-use ftlab_flash::choices;
-use ftlab_flash::memory::{Memory, RamUse};
-use ftlab_flash::meter::{Cause, Event, Level};
+use ftlab_flash::memory::RamUse;
+use ftlab_flash::meter::{Event, Level};
 use ftlab_flash::request::{PageIo, RequestShape};
-use ftlab_flash::settings;
-use ftlab_flash::settings::{Bytes, Duration, SettingError};
+use ftlab_flash::settings::{Duration, SettingError};
 use ftlab_flash::units::{Lpn, Ppn, Tag};
 use ftlab_ftl::answers::Unsettled;
 use ftlab_ftl::forward;
-use ftlab_ftl::parts::page_mapped::{self, GC_LOW, PageMapped, PageTable};
-use ftlab_ftl::parts::page_space::{Stream, Threshold};
-use ftlab_ftl::parts::placement::PlacementKind;
-use ftlab_ftl::parts::sharing_journal::{Shape, TOGETHER};
-use ftlab_ftl::parts::values::{Values, is_sharable, is_value};
-use ftlab_ftl::parts::virtual_pages;
+use ftlab_ftl::parts::page_mapped::{PageMapped, PageTable};
+use ftlab_ftl::parts::page_space::Stream;
+use ftlab_ftl::parts::sharing_journal::TOGETHER;
+use ftlab_ftl::parts::values::is_value;
 use ftlab_ftl::scheme::SchemeConfig;
 use ftlab_ftl::scheme::{Classification, Family, Paper, Scheme};
 use table::Table;
 
 /// What this scheme sees of the settings.
 pub(crate) type Config = SchemeConfig<CaftlSettings>;
-
-choices! {
-    /// When a page whose CRC-32 is new gets its SHA-1.
-    pub enum NewValues {
-        /// Behind its program: the host does not wait, but what is hashed next does.
-        Behind = "behind",
-        /// In idle time, as pages that were not hashed at all.
-        Idle = "idle",
-    }
-}
-
-settings! {
-    /// Settings of `caftl`.
-    pub struct CaftlSettings in "caftl" {
-        /// Bytes of memory for fingerprints: 40 each.
-        store_bytes: Bytes = Bytes(1 << 20), legal("0 to 64GiB", |v| v.0 <= 1 << 36),
-            source("open: docs/papers/content.md#caftl");
-        /// Share of them kept for values that were written again; 0: all leave in the same order.
-        store_hot: f64 = 0.75, legal("0 to 1", |v| (0.0..=1.0).contains(v)),
-            source("open: docs/papers/content.md#caftl");
-        /// Pages of a request of which one is hashed first; 1 hashes every page.
-        unit: u32 = 8, legal("1..=65536", |v| (1..=65_536).contains(v)),
-            source("open: docs/papers/content.md#caftl");
-        /// Whether a CRC-32 is looked for before a SHA-1 is computed.
-        prehash: bool = true, legal("", |_| true),
-            source("docs/papers/content.md#caftl");
-        /// What a CRC-32 of 4 KiB takes the controller.
-        crc_us: Duration = Duration(4_000), legal("0 to 10ms", |v| v.0 <= 10_000_000),
-            source("open: docs/papers/content.md#caftl");
-        /// What a SHA-1 of 4 KiB takes the controller.
-        sha1_us: Duration = Duration(47_000), legal("0 to 10ms", |v| v.0 <= 10_000_000),
-            source("open: docs/papers/content.md#caftl");
-        /// When a page whose CRC-32 is new gets its SHA-1.
-        new_values: NewValues = NewValues::Behind, legal("", |_| true),
-            source("open: docs/papers/content.md#caftl");
-        /// Whether idle time hashes what was not, and joins what is equal.
-        out_of_line: bool = true, legal("", |_| true),
-            source("docs/papers/content.md#caftl");
-        /// Pages of flash that can be shared at a time: virtual numbers, no more than logical pages.
-        shared_pages: u32 = 65_536, legal("1..=268435456", |v| (1..=1 << 28).contains(v)),
-            source("open: docs/papers/content.md#caftl");
-        /// Most references of a page that are counted; a page that has them is never invalid.
-        references: u32 = 255, legal("2..=255", |v| (2..=255).contains(v)),
-            source("docs/papers/content.md#caftl");
-        /// Pages that are so and that nobody has any more, above which references are counted anew.
-        unreclaimed: u32 = 64, legal("0..=1048576", |v| *v <= 1 << 20),
-            source("ftlab: docs/papers/content.md#caftl");
-        /// Changes of who shares what after which they are written to flash; 0, and any number above
-        /// what half a page holds: so many.
-        flush: u32 = 0, legal("0, or 3..=1048576", |v| *v == 0 || (TOGETHER..=1 << 20).contains(v)),
-            source("open: docs/papers/content.md#caftl");
-    }
-}
-
-/// Bytes of a fingerprint: SHA-1, CRC-32, page, the logical page that it was written for, neighbours in
-/// the order of use.
-const FINGERPRINT_BYTES: u64 = 20 + 4 + 4 + 4 + 8;
-/// Bytes that find the fingerprint of a page that moves or dies.
-const PAGE_INDEX_BYTES: u64 = 8;
-/// Bytes whose hashing takes the times that the settings say.
-const HASHED_BYTES: u64 = 4096;
-/// Least threshold: a data target, a target for the journal, a target for copies of its pages.
-const FLOOR: u32 = 3;
 
 /// The name under which the scheme table finds this file's scheme.
 pub type Rostered = Caftl;
@@ -172,28 +110,9 @@ struct Sample {
     is_known: bool,
 }
 
-fn threshold(config: &Config) -> u32 {
-    Threshold::resolve(config, GC_LOW, FLOOR)
-}
-
-fn fingerprints(config: &Config) -> u32 {
-    (config.own.store_bytes.0 / FINGERPRINT_BYTES).min(1 << 28) as u32
-}
-
-fn shape(config: &Config) -> Shape {
-    let geometry = Geometry::new(&config.device);
-    let numbers = config.own.shared_pages.min(geometry.logical_pages);
-    Shape::new(&geometry, numbers, config.own.flush)
-}
-
-/// Pages of the journal that are alive at once, with the one that is being written.
-fn records(config: &Config) -> u64 {
-    u64::from(shape(config).pages()) + 1
-}
-
 impl Caftl {
     fn over(config: &Config, base: PageMapped<Table>) -> Self {
-        let scaled = |time: Duration| time.0 * config.device.unit_bytes() / HASHED_BYTES;
+        let scaled = |time: Duration| time.0 * config.device.unit_bytes() / sizes::HASHED_BYTES;
         let settings = config.own.clone();
         let (crc_time, sha1_time) = (scaled(settings.crc_us), scaled(settings.sha1_us));
         Caftl {
@@ -352,76 +271,6 @@ impl Caftl {
         board.dram(entries, after)
     }
 
-    /// Hashes the next page that was not, and joins it to its like.
-    fn hash_next(&mut self, board: &mut Board, after: When) -> Result<Option<When>, Fault> {
-        let Table { unhashed, values, owners, .. } = &mut self.base.map.table;
-        if unhashed.is_empty() || !values.has_room() {
-            return Ok(None);
-        }
-        let next = unhashed.next(self.idle_from).or_else(|| unhashed.next(Ppn(0)));
-        let Some(ppn) = next else { return Ok(None) };
-        unhashed.remove(ppn);
-        self.idle_from = Ppn(ppn.0 + 1);
-        let (read, value) = board.read(ppn, Cause::Dedup, after)?;
-        if !is_value(value) {
-            return Ok(Some(read));
-        }
-        let hashed = board.hash(self.sha1_time, read);
-        let done = match values.sharable(board, value) {
-            Some(twin) if twin != ppn => {
-                // Its out-of-band area names one who has it.
-                let owner = owners.first(ppn);
-                self.join(board, (value, owner), hashed)?
-            }
-            Some(_) => Some(hashed),
-            None => {
-                board.event(Event::ValueEvictions, u64::from(values.written(value, ppn)));
-                Some(hashed)
-            }
-        };
-        self.tell(board);
-        Ok(done)
-    }
-
-    /// A page, one of whose owners is this one, holds the same as another page that is known: who has
-    /// one of them alone goes to the other. Where both are shared they stay, because nobody knows who
-    /// shares them.
-    fn join(
-        &mut self,
-        board: &mut Board,
-        (value, owner): (Tag, Option<Lpn>),
-        after: When,
-    ) -> Result<Option<When>, Fault> {
-        // A device that is worn out stays as it is.
-        let ready = match self.ready_for(board, TOGETHER, after) {
-            Ok(ready) => ready,
-            Err(fault) => return fault.unless_worn_out(),
-        };
-        // What room was made for may have moved both, or lost one.
-        let table = &mut self.base.map.table;
-        let page = owner.and_then(|owner| table.entry(owner)).filter(|&ppn| is_sharable(board, ppn));
-        let (Some(page), Some(twin)) = (page, table.values.sharable(board, value)) else {
-            return Ok(Some(ready));
-        };
-        let has_number = |ppn| table.virtuals.of(ppn).is_some();
-        let (from, to) = match (has_number(page), has_number(twin)) {
-            (true, true) => return Ok(Some(ready)),
-            (true, false) => (twin, page),
-            (false, _) => (page, twin),
-        };
-        table.now = board.nand().sequence();
-        if !table.gets_number(to) {
-            board.event(Event::SharingRefused, 1);
-            return Ok(Some(ready));
-        }
-        table.values.written(value, to);
-        let owner = table.owners.first(from).expect("a valid page without a number has an owner");
-        board.event(Event::JoinedPages, 1);
-        self.leave_for(board, owner, to);
-        let done = board.dram(4, ready);
-        Ok(Some(self.recount(board, done)))
-    }
-
     fn tell(&self, board: &mut Board) {
         let Table { owners, virtuals, unhashed, .. } = &self.base.map.table;
         board.level(Level::SharedPages, owners.further());
@@ -469,66 +318,24 @@ impl Scheme for Caftl {
     }
 
     fn check(config: &Config) -> Result<(), SettingError> {
-        Threshold::check(config, FLOOR)?;
-        if config.gc.placement == PlacementKind::Hint {
-            return Err(SettingError::Conflict(
-                "gc.placement = hint and caftl exclude each other: a page that several share has no \
-                 hint of its own; legal: none, sep_gc"
-                    .to_owned(),
-            ));
-        }
-        if shape(config).changes() < TOGETHER {
-            return Err(SettingError::Conflict(format!(
-                "device.page_size: half a page of {} bytes holds fewer than the {TOGETHER} changes that \
-                 caftl makes together; legal: at least 128 bytes",
-                config.device.unit_bytes()
-            )));
-        }
-        Ok(())
+        sizes::check(config)
     }
 
     fn minimum_blocks(config: &Config) -> u64 {
-        let device = &config.device;
-        // One more than there may be, before they are counted anew; all in one plane, as all pages of
-        // the journal may be, because collection writes those to the plane of its victim.
-        let beside = u64::from(config.own.unreclaimed) + 1 + records(config);
-        let beside = beside.div_ceil(u64::from(device.units_per_block()));
-        let data = config.blocks_for(device.logical_pages());
-        let reserve = config.blocks_beside_data(threshold(config));
-        device.plane_count() * (data + beside + 1 + reserve)
+        sizes::minimum_blocks(config)
     }
 
     fn payload_pages(config: &Config) -> u64 {
-        records(config)
+        sizes::records(config)
     }
 
     fn ram_use(config: &Config) -> Vec<RamUse> {
-        let entry = |structure, bytes| RamUse { structure, bytes, memory: Memory::Dram };
-        let physical = u64::from(Geometry::new(&config.device).pages());
-        let shape = shape(config);
-        let numbers = u64::from(shape.numbers);
-        let fingerprints = fingerprints(config);
-        let own = [
-            entry("primary_map", page_mapped::table_bytes(config)),
-            entry("secondary_map", virtual_pages::NUMBER_BYTES * numbers),
-            entry("number_index", virtual_pages::INDEX_BYTES * numbers),
-            entry("fingerprints", FINGERPRINT_BYTES * u64::from(fingerprints)),
-            entry(
-                "fingerprint_index",
-                Values::index_bytes(fingerprints) + PAGE_INDEX_BYTES * u64::from(fingerprints),
-            ),
-            entry("unhashed_bitmap", physical.div_ceil(8)),
-            entry("journal", shape.ram_bytes()),
-        ];
-        let mut structures = page_mapped::ram_use(config, &own);
-        // Trims are in the journal.
-        structures.retain(|one| one.structure != "trim_records");
-        structures
+        sizes::ram_use(config)
     }
 
     fn format(board: &mut Board, config: &Config, seed: u64) -> Result<Self, Fault> {
         let table = Table::new(board, config);
-        let base = PageMapped::new(board, config, threshold(config), table, seed);
+        let base = PageMapped::new(board, config, sizes::threshold(config), table, seed);
         Ok(Self::over(config, base))
     }
 
@@ -638,7 +445,7 @@ impl Scheme for Caftl {
         (): Self::Survivor,
         after: When,
     ) -> Result<(Self, When), Fault> {
-        let how = (threshold(config), seed);
+        let how = (sizes::threshold(config), seed);
         let (base, when) = recovery::recover(board, config, how, after)?;
         Ok((Self::over(config, base), when))
     }

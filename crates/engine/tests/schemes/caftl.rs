@@ -337,7 +337,10 @@ fn the_journal_stays_short_and_says_it_all() {
     let meter = device.board().meter();
     let written = meter.programs(Cause::Dedup) + meter.programs(Cause::Trim);
     assert!(written > 10 * u64::from(least), "{written} pages are many rounds");
-    assert!((u64::from(least)..=2 * u64::from(least) + 3).contains(&most), "{most} pages are alive");
+    assert!(
+        (u64::from(least)..=2 * u64::from(least) + 3).contains(&most),
+        "{most} pages are alive"
+    );
 }
 
 /// A page that was programmed is there without a flush: only who joined another's page goes back.

@@ -1,7 +1,8 @@
 //! After a power cut: who lies where, by out-of-band areas and the journal.
 
+use super::Config;
+use super::sizes::shape;
 use super::table::Table;
-use super::{Config, shape};
 use ftlab_flash::board::Board;
 use ftlab_flash::board::nand::fault::Fault;
 use ftlab_flash::board::nand::state::{Oob, OobRead, PageKind};

@@ -1,6 +1,7 @@
 //! What is in memory: maps, fingerprints, which pages were not hashed, what the journal must hold.
 
-use super::{Config, fingerprints, shape};
+use super::Config;
+use super::sizes::{fingerprints, shape};
 use ftlab_flash::board::Board;
 use ftlab_flash::board::nand::fault::Fault;
 use ftlab_flash::board::nand::state::PageKind;

@@ -233,10 +233,12 @@ impl PageSpace {
                     board.program_update(new, None, &io, oob.kind, ready)
                 })?
             }
-            None => self.program(board, (plane, stream), ready, |board, new, ready| match name {
-                Some(name) => board.copy_renamed((old, new), name, cause, ready),
-                None => board.copy(old, new, oob.kind, cause, ready),
-            })?,
+            None => {
+                self.program(board, (plane, stream), ready, |board, new, ready| match name {
+                    Some(name) => board.copy_renamed((old, new), name, cause, ready),
+                    None => board.copy(old, new, oob.kind, cause, ready),
+                })?
+            }
         };
         if oob.kind.is_host_data() {
             board.nand_mut().discard(old);
