@@ -196,7 +196,7 @@ impl Scheme for Dftl {
         match self.translate(board, io.lpn, after) {
             Ok(known) => self.base.read(board, io, known),
             Err(fault) => {
-                fault.unless_worn_out::<()>()?;
+                let after = fault.goes_on_without(after)?;
                 let (part, _) = self.base.map.translation.part_of(io.lpn);
                 let known = self.load(board, part, after)?;
                 self.base.read_mapped(board, io, known)

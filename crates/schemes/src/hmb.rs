@@ -219,7 +219,7 @@ impl Scheme for Hmb {
             Ok(known) => self.base.read(board, io, known)?,
             Err(fault) => {
                 // No entry can leave the cache for that of this page.
-                fault.unless_worn_out::<()>()?;
+                let after = fault.goes_on_without(after)?;
                 self.base.read_alone(board, io, after)?
             }
         };

@@ -134,7 +134,10 @@ impl Scheme for Sftl {
         let fitted = self.fit_again(board, after);
         match fitted.and_then(|after| self.translate(board, io.lpn, after)) {
             Ok(known) => self.base.read(board, io, known),
-            Err(fault) => self.base.read_placeless(board, io, fault, after),
+            Err(fault) => {
+                let after = after.waits_for_map(self.base.map.cache.ready(io.lpn));
+                self.base.read_placeless(board, io, fault, after)
+            }
         }
     }
 

@@ -136,7 +136,8 @@ impl<C: MapCache> DemandMapped<C> {
     }
 
     /// Reads a page whose entry found no place in the cache, because nothing that has changed can be
-    /// written any more (`fault`; any other one is the answer).
+    /// written any more (`fault`; any other one is the answer): when that is known, and what memory
+    /// may know of the page is there (`after`).
     #[cold]
     pub fn read_placeless(
         &mut self,
@@ -145,7 +146,7 @@ impl<C: MapCache> DemandMapped<C> {
         fault: Fault,
         after: When,
     ) -> Result<(When, Tag), Fault> {
-        fault.unless_worn_out::<()>()?;
+        let after = fault.goes_on_without(after)?;
         match self.map.cached(board, io.lpn) {
             Some(_) => self.read(board, io, after),
             None => self.read_alone(board, io, after),

@@ -59,6 +59,8 @@ pub struct PageTree<P, B> {
     working: Option<u32>,
     /// Where the search for a changed translation page in idle gaps goes on.
     idle_turn: u32,
+    /// When everything is on flash that has left memory, or that idle time has written.
+    written: When,
     levels: Levels,
 }
 
@@ -76,6 +78,7 @@ impl<P: Pruning, B: TreeBase> PageTree<P, B> {
             sequential: RequestSize::new(settings.seq_pages, SizeRule::Above, false),
             working: None,
             idle_turn: 0,
+            written: When::START,
             levels: Levels::default(),
             settings,
         }
@@ -176,7 +179,7 @@ impl<P: Pruning, B: TreeBase> PageTree<P, B> {
         io: &PageIo,
         (fault, after): (Fault, When),
     ) -> Result<(When, Tag), Fault> {
-        fault.unless_worn_out::<()>()?;
+        let after = fault.goes_on_without(after)?;
         let known = self.base.load(board, self.held().part_of(io.lpn), after)?;
         self.base.read(board, io, known)
     }
@@ -362,6 +365,7 @@ impl<P: Pruning, B: TreeBase> PageTree<P, B> {
         let done = self.base.write(board, &io, after.waits_for_buffer(ready))?;
         board.event(Event::BufferFlushes, 1);
         self.held_mut().written_out(data);
+        self.written = self.written.join(done);
         Ok(done)
     }
 
@@ -411,13 +415,14 @@ impl<P: Pruning, B: TreeBase> PageTree<P, B> {
     }
 
     /// Writes what is newer here than on flash, and records trims. The map on flash may stay
-    /// behind: a scan finds what it does not say.
+    /// behind: a scan finds what it does not say. What left before, or what a gap began to write,
+    /// may still be on its way.
     fn write_all(&mut self, board: &mut Board, after: When) -> Result<When, Fault> {
         let mut done = after;
         while let Some(data) = self.next_to_write() {
             done = done.join(self.write_out(board, data, after)?);
         }
-        Ok(done.join(self.base.flush(board, after)?))
+        Ok(done.join(self.base.flush(board, after)?).waits_for_buffer(self.written))
     }
 
     /// Collects; then, under `treeftl.idle_flush`, writes one changed page, which stays here.
@@ -443,7 +448,11 @@ impl<P: Pruning, B: TreeBase> PageTree<P, B> {
             .find(|&map| self.held().maps.holds(map) && self.held().maps.dirty_entries(map) > 0);
         let map = map.expect("a translation page has changed");
         self.idle_turn = map.0 + 1;
-        self.write_map(board, map, after).map(Some).or_else(Fault::unless_worn_out)
+        let written = self.write_map(board, map, after);
+        if let Ok(done) = written {
+            self.written = self.written.join(done);
+        }
+        written.map(Some).or_else(Fault::unless_worn_out)
     }
 
     /// Where the newest version of a page is.

@@ -25,8 +25,10 @@ impl PageSpace {
         if self.by_die && self.planes[plane.index()].free.len() < limit {
             // After this plane's own victim in call order, from the same moment in time.
             let own = self.collect_one(board, owner, plane, when)?;
-            self.collect_siblings(board, owner, plane, limit, when)?;
-            when = own.unwrap_or(when);
+            let own = own.unwrap_or(when);
+            self.collect_siblings(board, owner, plane, limit, when)
+                .map_err(|fault| fault.not_before(own))?;
+            when = own;
         }
         // Every collection gains at least one page; this many gain a whole plane.
         let most = self.blocks_per_plane.saturating_mul(self.pages_per_block);
@@ -37,7 +39,7 @@ impl PageSpace {
             match self.collect_one(board, owner, plane, when)? {
                 Some(collected) => when = collected,
                 None if self.planes[plane.index()].free.is_empty() => {
-                    return Err(self.out_of_blocks(board, plane));
+                    return Err(self.out_of_blocks(board, plane).not_before(when));
                 }
                 None => break,
             }

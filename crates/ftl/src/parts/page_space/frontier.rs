@@ -23,7 +23,8 @@ impl PageSpace {
         after: When,
         mut program: impl FnMut(&mut Board, Ppn, When) -> Result<When, Fault>,
     ) -> Result<(Ppn, When), Fault> {
-        let ppn = self.next_page(board, plane, stream)?;
+        let next = self.next_page(board, plane, stream);
+        let ppn = next.map_err(|fault| fault.not_before(after))?;
         match program(board, ppn, after) {
             Ok(done) => {
                 self.planes[plane.index()].valid += 1;
@@ -124,7 +125,8 @@ impl PageSpace {
                 let failed = self.frontier_of(board.geometry().block_of(ppn), (plane, stream));
                 self.close(board.nand(), plane, failed);
             }
-            ppn = self.next_page(board, plane, stream)?;
+            let next = self.next_page(board, plane, stream);
+            ppn = next.map_err(|fault| fault.not_before(known))?;
             match program(board, ppn, known) {
                 Ok(done) => {
                     self.planes[plane.index()].valid += 1;

@@ -60,7 +60,7 @@ impl PageSpace {
             match self.collect_some(board, owner, when)? {
                 Some(collected) => when = collected,
                 None if self.planes[ALL.index()].free.is_empty() => {
-                    return Err(self.out_of_blocks(board, ALL));
+                    return Err(self.out_of_blocks(board, ALL).not_before(when));
                 }
                 None => break,
             }
