@@ -255,6 +255,7 @@ impl Scheme for Hmb {
     }
 
     forward!(base: flush, clean_map, changed_entries, idle, locate, unsettled, room);
+    forward!(base: refresh_at_once);
     forward!(base.space: measuring_begins);
 
     fn self_check(&self, board: &Board) -> Result<(), String> {

@@ -188,6 +188,15 @@ impl Scheme for Sftl {
         step.map(|done| self.fit_behind(board, done)).transpose()
     }
 
+    fn refresh_at_once(&mut self, board: &mut Board, after: When) -> Result<Option<When>, Fault> {
+        let after = match self.fit_again(board, after) {
+            Ok(after) => after,
+            Err(fault) => return fault.unless_worn_out(),
+        };
+        let step = self.base.refresh_at_once(board, after)?;
+        step.map(|done| self.fit_behind(board, done)).transpose()
+    }
+
     fn self_check(&self, board: &Board) -> Result<(), String> {
         self.base.self_check(board)?;
         let (bytes, allowed) = (self.base.map.cache.pages.bytes(), self.sizes.page_bytes);

@@ -315,7 +315,10 @@ mod tests {
         }
         assert_eq!(planes, [0, 0, 0, 1, 1]);
         let refused = supply.take(&board, PlaneId(0), Need::Growth, When::START);
-        assert_eq!(refused, Err(Fault::DeviceFull { free_blocks: 1, candidates: 5, known: When::START }));
+        assert_eq!(
+            refused,
+            Err(Fault::DeviceFull { free_blocks: 1, candidates: 5, known: When::START })
+        );
         assert!(supply.take(&board, PlaneId(0), Need::Merge, When::START).is_ok());
         assert_eq!(supply.free_blocks(), 0);
     }

@@ -238,6 +238,15 @@ impl<C: MapCache> DemandMapped<C> {
         self.space.collect_idle(board, &mut self.map, after)
     }
 
+    /// Moves a block whose data cannot wait.
+    pub fn refresh_at_once(
+        &mut self,
+        board: &mut Board,
+        after: When,
+    ) -> Result<Option<When>, Fault> {
+        self.space.refresh_at_once(board, &mut self.map, after)
+    }
+
     /// Reads the translation page of an entry.
     #[inline]
     pub fn load(&self, board: &mut Board, part: u32, after: When) -> Result<When, Fault> {

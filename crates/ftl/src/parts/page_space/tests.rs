@@ -28,8 +28,7 @@ fn settings() -> SharedSettings {
 }
 
 fn io(page: u32) -> PageIo {
-    let request =
-        RequestShape { first_lpn: Lpn(page), pages: 1, index: 0, sectors: 1, hint: None };
+    let request = RequestShape { first_lpn: Lpn(page), pages: 1, index: 0, sectors: 1, hint: None };
     PageIo { lpn: Lpn(page), sectors: 1, cause: Cause::Host, data: Tag(1), request }
 }
 
