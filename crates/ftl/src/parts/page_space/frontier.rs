@@ -236,6 +236,23 @@ impl PageSpace {
         Ok(())
     }
 
+    /// Pages that the open block of a stream has left; 0 where it has none.
+    #[inline]
+    pub(super) fn left_open(&self, (plane, stream): Place) -> u32 {
+        self.room_at(&self.planes[plane.index()].frontiers[stream.index()])
+    }
+
+    #[inline]
+    pub(super) fn room_at(&self, frontier: &Frontier) -> u32 {
+        frontier.block.map_or(0, |_| self.pages_per_block - frontier.next)
+    }
+
+    /// Free blocks that so many pages of a stream take, behind what its open block has left.
+    #[inline]
+    pub(super) fn opens(&self, place: Place, pages: u32) -> u32 {
+        self.units_for(pages.saturating_sub(self.left_open(place)))
+    }
+
     /// Full blocks of every stream become candidates.
     pub(super) fn close_full(&mut self, nand: &Nand, plane: PlaneId) {
         for stream in self.data_streams().chain([Stream::Map]) {
