@@ -211,14 +211,15 @@ impl BlockSupply {
     #[cold]
     pub fn exhausted(&self, board: &Board, known: When) -> Fault {
         let retired_blocks = board.nand().retired_blocks();
-        match board.nand().retired_since() {
+        let fault = match board.nand().retired_since() {
             0 => Fault::DeviceFull {
                 free_blocks: self.free,
                 candidates: board.geometry().blocks() - retired_blocks - self.free,
-                known,
+                known: 0,
             },
-            _ => Fault::WornOut { retired_blocks, known },
-        }
+            _ => Fault::WornOut { retired_blocks, known: 0 },
+        };
+        fault.not_before(known)
     }
 
     /// Erases a block that holds nothing valid; it comes back, or is retired.
@@ -315,10 +316,7 @@ mod tests {
         }
         assert_eq!(planes, [0, 0, 0, 1, 1]);
         let refused = supply.take(&board, PlaneId(0), Need::Growth, When::START);
-        assert_eq!(
-            refused,
-            Err(Fault::DeviceFull { free_blocks: 1, candidates: 5, known: When::START })
-        );
+        assert_eq!(refused, Err(Fault::DeviceFull { free_blocks: 1, candidates: 5, known: 0 }));
         assert!(supply.take(&board, PlaneId(0), Need::Merge, When::START).is_ok());
         assert_eq!(supply.free_blocks(), 0);
     }

@@ -468,16 +468,15 @@ impl PageSpace {
     /// A plane has no block left; whoever asked says since when that is known.
     #[cold]
     fn out_of_blocks(&self, board: &Board, plane: PlaneId) -> Fault {
-        let known = When::START;
         if board.nand().retired_since() > 0 {
-            return Fault::WornOut { retired_blocks: board.nand().retired_blocks(), known };
+            return Fault::WornOut { retired_blocks: board.nand().retired_blocks(), known: 0 };
         }
         let plane = &self.planes[plane.index()];
         let open = plane.frontiers.iter().filter(|f| f.block.is_some()).count() as u32;
         Fault::DeviceFull {
             free_blocks: plane.free.len(),
             candidates: self.blocks_per_plane - plane.retired - plane.free.len() - open,
-            known,
+            known: 0,
         }
     }
 

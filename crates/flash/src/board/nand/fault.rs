@@ -5,7 +5,7 @@ use std::fmt;
 use crate::board::settings::NandSettings;
 use crate::board::when::When;
 use crate::rng::{Purpose, Rng};
-use crate::units::BlockId;
+use crate::units::{BlockId, Nanos};
 
 /// A simulated failure; it travels up by `?`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,15 +32,15 @@ pub enum Fault {
         free_blocks: u32,
         /// Full blocks, none of which can be reclaimed with the free ones.
         candidates: u32,
-        /// When the failure is known, and what was done on the way to it over.
-        known: When,
+        /// When it is known, ns: what was done on the way to it is over then.
+        known: Nanos,
     },
     /// Too many blocks were retired.
     WornOut {
         /// Blocks retired so far.
         retired_blocks: u32,
-        /// When the failure is known, and what was done on the way to it over.
-        known: When,
+        /// When it is known, ns: what was done on the way to it is over then.
+        known: Nanos,
     },
 }
 
@@ -58,7 +58,9 @@ impl Fault {
     /// on a device that may be at its end. Every other fault remains one.
     pub fn goes_on_without(self, after: When) -> Result<When, Fault> {
         match self {
-            Fault::DeviceFull { known, .. } | Fault::WornOut { known, .. } => Ok(after.join(known)),
+            Fault::DeviceFull { known, .. } | Fault::WornOut { known, .. } => {
+                Ok(after.until(after.time().max(known)))
+            }
             other => Err(other),
         }
     }
@@ -67,7 +69,7 @@ impl Fault {
     #[must_use]
     pub fn not_before(mut self, when: When) -> Fault {
         if let Fault::DeviceFull { known, .. } | Fault::WornOut { known, .. } = &mut self {
-            *known = known.join(when);
+            *known = when.time().max(*known);
         }
         self
     }
