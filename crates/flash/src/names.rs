@@ -485,6 +485,9 @@ named! {
         DataFrames = "data_frames",
         /// Stress that `l_buffer` measured last: pages moved per thousand host pages.
         BufferStressPermille = "buffer_stress_permille",
+        /// Entries that memory keeps beside its cache, of 8 bytes each: of pages that a collection had
+        /// moved which failed before flash was told.
+        AstrayEntries = "astray_entries",
         /// Map entries in memory.
         CachedEntries = "cached_entries",
         /// RAM for map entries, bytes.

@@ -157,6 +157,15 @@ macro_rules! forward {
             self.$($base).+.idle(board, after)
         }
     };
+    (@refresh_at_once ($($base:ident).+)) => {
+        fn refresh_at_once(
+            &mut self,
+            board: &mut $crate::flash::board::Board,
+            after: $crate::flash::board::when::When,
+        ) -> Result<Option<$crate::flash::board::when::When>, $crate::flash::board::nand::fault::Fault> {
+            self.$($base).+.refresh_at_once(board, after)
+        }
+    };
     (@unsettled ($($base:ident).+)) => {
         fn unsettled(&self, board: &$crate::flash::board::Board) -> $crate::answers::Unsettled {
             self.$($base).+.unsettled(board)

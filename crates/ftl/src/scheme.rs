@@ -234,6 +234,12 @@ pub trait Scheme: Clone + Send + Sync + 'static {
         Ok(None)
     }
 
+    /// Moves a block whose data cannot wait for a gap, if one can be moved, and does nothing else: one
+    /// step. Of schemes that leave their blocks to page space ([`Scheme::DIVIDES_DATA`]).
+    fn refresh_at_once(&mut self, _board: &mut Board, _after: When) -> Result<Option<When>, Fault> {
+        Ok(None)
+    }
+
     /// Whether the scheme's own structures agree with the flash; the audit asks.
     fn self_check(&self, _board: &Board) -> Result<(), String> {
         Ok(())

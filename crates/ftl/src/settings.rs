@@ -144,18 +144,20 @@ impl SharedSettings {
 
     /// What says how gaps are used needs somebody who uses them.
     fn check_no_gaps(&self) -> Result<(), SettingError> {
-        let needs = |key: &str, value: String| {
+        let needs = |setting: String, or: &str| {
             Err(SettingError::Conflict(format!(
-                "{key} = {value} needs gc.mode = idle or both; in the foreground nothing is \
-                 collected in gaps"
+                "{setting} needs gc.mode = idle or both{or}; in the foreground nothing is collected in \
+                 gaps"
             )))
         };
-        if self.gc.idle_pages > 0 {
-            return needs("gc.idle_pages", self.gc.idle_pages.to_string());
+        // What is refreshed moves in pieces as well.
+        if self.gc.idle_pages > 0 && !self.refresh.moves_data() {
+            let or = ", or data that is refreshed (refresh.reads, refresh.days)";
+            return needs(format!("gc.idle_pages = {}", self.gc.idle_pages), or);
         }
         let usual = GcSettings::default().least_invalid;
         if self.gc.least_invalid.total_cmp(&usual).is_ne() {
-            return needs("gc.least_invalid", self.gc.least_invalid.to_string());
+            return needs(format!("gc.least_invalid = {}", self.gc.least_invalid), "");
         }
         Ok(())
     }

@@ -224,6 +224,7 @@ impl Scheme for Aps {
     }
 
     forward!(base: clean_map, changed_entries, idle, room);
+    forward!(base: refresh_at_once);
     forward!(data over base: locate, unsettled);
 
     fn self_check(&self, board: &Board) -> Result<(), String> {

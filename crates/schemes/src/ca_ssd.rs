@@ -295,6 +295,7 @@ impl Scheme for CaSsd {
     }
 
     forward!(base: idle, locate, room);
+    forward!(base: refresh_at_once);
     forward!(base.space: measuring_begins);
 
     fn self_check(&self, board: &Board) -> Result<(), String> {

@@ -415,7 +415,7 @@ impl Scheme for Caftl {
         }
     }
 
-    forward!(base: locate, room);
+    forward!(base: refresh_at_once, locate, room);
     forward!(base.space: measuring_begins);
 
     fn self_check(&self, board: &Board) -> Result<(), String> {

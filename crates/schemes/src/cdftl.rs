@@ -124,12 +124,16 @@ impl Scheme for Cdftl {
     fn read(&mut self, board: &mut Board, io: &PageIo, after: When) -> Result<(When, Tag), Fault> {
         match self.translate(board, io, after) {
             Ok(known) => self.base.read(board, io, known),
-            Err(fault) => self.base.read_placeless(board, io, fault, after),
+            Err(fault) => {
+                let after = after.waits_for_map(self.base.map.cache.ready(io.lpn));
+                self.base.read_placeless(board, io, fault, after)
+            }
         }
     }
 
     forward!(base after translate: write, trim);
     forward!(base: flush, clean_map, changed_entries, idle, locate, room, self_check, power_off);
+    forward!(base: refresh_at_once);
     forward!(base.space: measuring_begins);
 
     fn recover(

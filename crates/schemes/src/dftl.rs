@@ -196,7 +196,7 @@ impl Scheme for Dftl {
         match self.translate(board, io.lpn, after) {
             Ok(known) => self.base.read(board, io, known),
             Err(fault) => {
-                fault.unless_worn_out::<()>()?;
+                let after = fault.goes_on_without(after)?;
                 let (part, _) = self.base.map.translation.part_of(io.lpn);
                 let known = self.load(board, part, after)?;
                 self.base.read_mapped(board, io, known)
@@ -239,6 +239,7 @@ impl Scheme for Dftl {
     }
 
     forward!(base: flush, clean_map, changed_entries, idle, locate, unsettled, room, self_check);
+    forward!(base: refresh_at_once);
     forward!(base.space: measuring_begins);
 
     fn power_off(self) -> Survivor {

@@ -382,6 +382,7 @@ impl Scheme for Hat {
     }
 
     forward!(base: idle, locate, room);
+    forward!(base: refresh_at_once);
     forward!(base.space: measuring_begins);
 
     fn pcm(&self) -> &[u32] {

@@ -219,7 +219,7 @@ impl Scheme for Hmb {
             Ok(known) => self.base.read(board, io, known)?,
             Err(fault) => {
                 // No entry can leave the cache for that of this page.
-                fault.unless_worn_out::<()>()?;
+                let after = fault.goes_on_without(after)?;
                 self.base.read_alone(board, io, after)?
             }
         };
@@ -255,6 +255,7 @@ impl Scheme for Hmb {
     }
 
     forward!(base: flush, clean_map, changed_entries, idle, locate, unsettled, room);
+    forward!(base: refresh_at_once);
     forward!(base.space: measuring_begins);
 
     fn self_check(&self, board: &Board) -> Result<(), String> {

@@ -207,6 +207,7 @@ impl Scheme for Jtl {
     }
 
     forward!(base: clean_map, changed_entries, idle, room);
+    forward!(base: refresh_at_once);
     forward!(data over base: locate, unsettled);
 
     fn self_check(&self, board: &Board) -> Result<(), String> {

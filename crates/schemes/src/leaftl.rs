@@ -267,6 +267,14 @@ impl Scheme for Leaftl {
         Ok(step.map(|_| done))
     }
 
+    fn refresh_at_once(&mut self, board: &mut Board, after: When) -> Result<Option<When>, Fault> {
+        let after = self.store.begin(board, after)?;
+        self.store.outgrown = true;
+        let step = self.store.space.refresh_at_once(board, &mut self.store.map, after)?;
+        let done = self.store.settle(board, step.unwrap_or(after))?;
+        Ok(step.map(|_| done))
+    }
+
     fn self_check(&self, board: &Board) -> Result<(), String> {
         self.store.space.self_check(board)?;
         self.store.buffer.pages.self_check()?;

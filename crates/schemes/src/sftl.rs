@@ -134,7 +134,10 @@ impl Scheme for Sftl {
         let fitted = self.fit_again(board, after);
         match fitted.and_then(|after| self.translate(board, io.lpn, after)) {
             Ok(known) => self.base.read(board, io, known),
-            Err(fault) => self.base.read_placeless(board, io, fault, after),
+            Err(fault) => {
+                let after = after.waits_for_map(self.base.map.cache.ready(io.lpn));
+                self.base.read_placeless(board, io, fault, after)
+            }
         }
     }
 
@@ -182,6 +185,15 @@ impl Scheme for Sftl {
             Err(fault) => return fault.unless_worn_out(),
         };
         let step = self.base.idle(board, after)?;
+        step.map(|done| self.fit_behind(board, done)).transpose()
+    }
+
+    fn refresh_at_once(&mut self, board: &mut Board, after: When) -> Result<Option<When>, Fault> {
+        let after = match self.fit_again(board, after) {
+            Ok(after) => after,
+            Err(fault) => return fault.unless_worn_out(),
+        };
+        let step = self.base.refresh_at_once(board, after)?;
         step.map(|done| self.fit_behind(board, done)).transpose()
     }
 

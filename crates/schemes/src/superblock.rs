@@ -359,7 +359,7 @@ impl Superblock {
         after: When,
     ) -> Result<When, Fault> {
         if self.table.is_full(sbn) {
-            return Err(self.supply.exhausted(board));
+            return Err(self.supply.exhausted(board, after));
         }
         let (block, ready) = self.supply.take(board, self.table.plane(sbn), need, after)?;
         self.supply.placed(board.nand(), block);

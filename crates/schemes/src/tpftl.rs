@@ -130,6 +130,7 @@ impl Scheme for Tpftl {
 
     forward!(base after translate: write, trim);
     forward!(base: flush, clean_map, changed_entries, idle, locate, room, self_check, power_off);
+    forward!(base: refresh_at_once);
     forward!(base.space: measuring_begins);
 
     fn recover(

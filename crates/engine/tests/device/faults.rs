@@ -271,7 +271,7 @@ fn every_scheme_wears_out_by_name_and_stays_readable() {
             }
             error
         });
-        let Some(DeviceError::Fault(Fault::WornOut { retired_blocks })) = end else {
+        let Some(DeviceError::Fault(Fault::WornOut { retired_blocks, .. })) = end else {
             panic!("{name}: every fifth erase failed, but the device ended with {end:?}");
         };
         assert_eq!(retired_blocks, device.board().nand().retired_blocks());

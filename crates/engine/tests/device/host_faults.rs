@@ -102,7 +102,7 @@ fn a_device_worn_out_ends_with_requests_still_queued() {
                     driver.submit(device, &Request { arrival, ..*request }, &mut served)
                 };
                 let end = requests.iter().find_map(|request| send(request).err());
-                let Some(DeviceError::Fault(Fault::WornOut { retired_blocks })) = end else {
+                let Some(DeviceError::Fault(Fault::WornOut { retired_blocks, .. })) = end else {
                     panic!("{at}: every third erase failed, but the device ended with {end:?}");
                 };
                 assert_eq!(retired_blocks, device.board().nand().retired_blocks(), "{at}");

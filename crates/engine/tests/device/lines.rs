@@ -205,6 +205,32 @@ fn what_does_not_go_with_lines_is_refused() {
     }
 }
 
+/// Parity is of lines, and LeaFTL has none: neither is there for it, whoever asks how.
+#[test]
+fn leaftl_has_no_parity_in_any_way() {
+    let planes: Pairs<'_> = &[("device.channels", "4"), ("alloc.order", "channel_die_plane")];
+    let ways: [(Pairs<'_>, &str); 3] = [
+        (&[("rain.stripe", "4")], "rain.stripe = 4 needs alloc.unit = line"),
+        (&[("rain.stripe", "4"), LINE], "alloc.unit = line does not go with leaftl"),
+        (&[LINE], "alloc.unit = line does not go with leaftl"),
+    ];
+    for scheme in ["leaftl", "leaftl:memory", "leaftl:gamma4", "leaftl:code"] {
+        let (row, preset) = schemes::find(scheme).expect("in the table");
+        for (way, words) in ways {
+            let config = config(&[preset, planes, way].concat());
+            let both = [config.check(), (row.check)(&config)];
+            let refused: Vec<String> = both
+                .into_iter()
+                .filter_map(|one| one.err().map(|error| error.to_string()))
+                .collect();
+            assert!(
+                refused.iter().any(|error| error.contains(words)),
+                "{scheme} {way:?}: {refused:?}"
+            );
+        }
+    }
+}
+
 /// Lines of which some pages are programmed and some are not, where no block is bad.
 fn unfinished_lines(device: &dyn Device) -> usize {
     let (nand, geometry) = (device.board().nand(), device.board().geometry());

@@ -93,6 +93,90 @@ fn without_gaps_a_block_is_moved_at_twice_the_limit() {
     }
 }
 
+/// A move behind a request is that move and nothing else: what gaps have begun, or would do, is left
+/// for gaps. It was another step of theirs.
+#[test]
+fn what_cannot_wait_is_moved_alone() {
+    let gaps = [("gc.mode", "both"), ("gc.idle_pages", "1"), ("gc.least_invalid", "0")];
+    let (config, mut device) = device("ideal_page", &[&[TEN], &gaps[..]].concat());
+    let device = device.as_mut();
+    fill(device, &config);
+    (0..32).step_by(2).for_each(|page| submit(device, &config, Op::Write, page));
+    // Time for a first piece.
+    after_gap(device, &config, (Op::Read, 31), 1);
+    let collected = |device: &dyn Device| {
+        let meter = device.board().meter();
+        (
+            meter.programs(Cause::Gc),
+            meter.erases_by_cause(Cause::Gc),
+            count(device, Event::IdleVictims),
+        )
+    };
+    let before = collected(device);
+    assert_eq!(before.2, 1, "a gap has begun with a victim");
+    (0..60).for_each(|_| submit(device, &config, Op::Read, 31));
+    assert_eq!(count(device, Event::RefreshedAtOnce), 3);
+    assert_eq!(collected(device), before);
+    after_gap(device, &config, (Op::Read, 0), SECOND);
+    assert!(collected(device) > before, "the next gap goes on with it");
+    device.audit().expect("the device is sound");
+}
+
+/// Schemes that hold data in memory move what cannot wait too.
+#[test]
+fn no_page_map_waits_for_a_gap() {
+    for (scheme, own) in [("leaftl", "leaftl.buffer_bytes"), ("aps", ""), ("jtl", "")] {
+        let own: Vec<(&str, &str)> =
+            Some((own, "1B")).filter(|_| !own.is_empty()).into_iter().collect();
+        let (config, mut device) = device(scheme, &[&[TEN], &own[..]].concat());
+        fill(device.as_mut(), &config);
+        (0..40).for_each(|_| {
+            (0..32).for_each(|page| submit(device.as_mut(), &config, Op::Read, page));
+        });
+        assert!(count(device.as_ref(), Event::RefreshedAtOnce) > 0, "{scheme}");
+        let (for_reads, _) = moved(device.as_ref());
+        assert_eq!(count(device.as_ref(), Event::RefreshedAtOnce), for_reads, "{scheme}");
+        device.audit().unwrap_or_else(|error| panic!("{scheme}: {error}"));
+    }
+}
+
+/// `gc.idle_pages` is of what is refreshed as well, where gaps are used for nothing else.
+#[test]
+fn what_is_refreshed_moves_in_pieces_without_collection_in_gaps() {
+    for (piece, copies) in [("0", [4, 4]), ("1", [1, 2])] {
+        let (config, mut device) = device("ideal_page", &[TEN, ("gc.idle_pages", piece)]);
+        fill(device.as_mut(), &config);
+        (0..10).for_each(|_| submit(device.as_mut(), &config, Op::Read, 5));
+        let after_next = copies.map(|_| {
+            after_gap(device.as_mut(), &config, (Op::Read, 0), 1);
+            device.board().meter().programs(Cause::Refresh)
+        });
+        assert_eq!(after_next, copies, "{piece} pages a piece");
+        after_gap(device.as_mut(), &config, (Op::Read, 0), SECOND);
+        assert_eq!(device.board().meter().programs(Cause::Refresh), 4);
+        assert_eq!(device.board().meter().programs(Cause::Gc), 0);
+        device.audit().expect("the device is sound");
+    }
+}
+
+/// The patrol stands still while the device is off: what grew old then is found a block at a time
+/// when it is on again. All of it was found at once.
+#[test]
+fn what_grew_old_on_a_shelf_is_found_by_the_patrol() {
+    let set = [("refresh.days", "3"), ("refresh.off_days", "30"), ("refresh.patrol", "1000s")];
+    let (config, mut device) = device("ideal_page", &set);
+    (0..32).for_each(|page| submit(device.as_mut(), &config, Op::Write, page));
+    device.power_cycle().expect("it recovers");
+    after_gap(device.as_mut(), &config, (Op::Read, 0), 500 * SECOND);
+    assert_eq!(moved(device.as_ref()), (0, 0));
+    let mut found = Vec::new();
+    for _ in 0..8 {
+        after_gap(device.as_mut(), &config, (Op::Read, 0), 1000 * SECOND);
+        found.push(moved(device.as_ref()).1);
+    }
+    assert_eq!(found, [1, 2, 3, 4, 5, 6, 7, 8]);
+}
+
 /// The oracle: a device that nobody asks for anything moves every block with data once per limit.
 #[test]
 fn an_idle_device_moves_all_its_data_once_per_limit() {

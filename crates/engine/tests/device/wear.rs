@@ -213,7 +213,7 @@ fn blocks_die_by_the_erase_that_completes_their_cycles() {
                 break error;
             }
         };
-        let DeviceError::Fault(Fault::WornOut { retired_blocks }) = end else {
+        let DeviceError::Fault(Fault::WornOut { retired_blocks, .. }) = end else {
             panic!("{name} ended with {end}");
         };
         let blocks = 0..device.board().geometry().blocks();

@@ -102,7 +102,7 @@ fn a_device_without_spares_is_worn_out_by_name_and_stays_readable() {
     let mut device = open("fast", &config);
     device.verify_reads();
     let fault = mixed(&config, 5000, 3).iter().find_map(|request| device.submit(request).err());
-    let Some(DeviceError::Fault(Fault::WornOut { retired_blocks })) = fault else {
+    let Some(DeviceError::Fault(Fault::WornOut { retired_blocks, .. })) = fault else {
         panic!("every fifth erase failed, but the device ended with {fault:?}");
     };
     assert!(retired_blocks > 2, "{retired_blocks} blocks were retired");

@@ -453,7 +453,7 @@ fn chains_become_fewer_before_lost_blocks_end_the_device() {
         let page = number * 7 % logical;
         device.submit(&pages(&config, Op::Write, page, 1)).err()
     });
-    let Some(DeviceError::Fault(Fault::WornOut { retired_blocks })) = end else {
+    let Some(DeviceError::Fault(Fault::WornOut { retired_blocks, .. })) = end else {
         panic!("every tenth erase failed, but the device ended with {end:?}");
     };
     // 8, if chains held their blocks to the end.

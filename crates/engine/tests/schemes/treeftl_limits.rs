@@ -2,7 +2,7 @@
 
 use crate::common::{config, open, pages, tiny};
 use ftlab_engine::config::Config;
-use ftlab_engine::meter::Event;
+use ftlab_engine::meter::{Cause, Event};
 use ftlab_engine::request::{Op, Request};
 use ftlab_engine::rng::{Purpose, Rng};
 use ftlab_engine::schemes::{self, RamUse};
@@ -221,4 +221,30 @@ fn what_stays_for_want_of_room_is_not_counted() {
         }
     }
     assert!(refused > 300, "{refused} writes were refused");
+}
+
+/// What a gap has begun to write, data or a translation page, is not durable before it is programmed:
+/// a flush was done when it came.
+#[test]
+fn a_flush_waits_for_what_a_gap_has_begun_to_write() {
+    for scheme in ["treeftl", "treeftl_page_lru"] {
+        // The second comes when the data page is there and its translation page is being programmed.
+        for (flushed_at, programs) in [(50_000, 1), (350_000, 2)] {
+            let pairs = [
+                ("timing.profile", "parallel"),
+                ("timing.program", "200us"),
+                ("treeftl.idle_flush", "true"),
+            ];
+            let config = tiny(scheme, 80, &pairs);
+            let mut device = open(scheme, &config);
+            let device = device.as_mut();
+            device.submit(&pages(&config, Op::Write, 3, 1)).expect("the device works");
+            let flush = Request { arrival: flushed_at, ..pages(&config, Op::Flush, 0, 0) };
+            let done = device.submit(&flush).expect("the device works").completed;
+            let meter = device.board().meter();
+            let begun = meter.programs(Cause::Host) + meter.programs(Cause::Translate);
+            assert_eq!(begun, programs, "{scheme}: what gaps have begun");
+            assert!(done >= programs * 200_000, "{scheme}: durable at {done} ns");
+        }
+    }
 }

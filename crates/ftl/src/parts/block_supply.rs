@@ -136,7 +136,7 @@ impl BlockSupply {
     ) -> Result<(BlockId, When), Fault> {
         let kept = u32::from(need == Need::Growth);
         if self.free <= kept {
-            return Err(self.exhausted(board));
+            return Err(self.exhausted(board, after));
         }
         let plane = if self.pools[plane.index()].is_empty() {
             let most = (0..self.pools.len()).rev().max_by_key(|&p| self.pools[p].len());
@@ -207,17 +207,19 @@ impl BlockSupply {
         ))
     }
 
-    /// The error of a device without a free block.
+    /// The error of a device without a free block, known at `known`.
     #[cold]
-    pub fn exhausted(&self, board: &Board) -> Fault {
+    pub fn exhausted(&self, board: &Board, known: When) -> Fault {
         let retired_blocks = board.nand().retired_blocks();
-        match board.nand().retired_since() {
+        let fault = match board.nand().retired_since() {
             0 => Fault::DeviceFull {
                 free_blocks: self.free,
                 candidates: board.geometry().blocks() - retired_blocks - self.free,
+                known: 0,
             },
-            _ => Fault::WornOut { retired_blocks },
-        }
+            _ => Fault::WornOut { retired_blocks, known: 0 },
+        };
+        fault.not_before(known)
     }
 
     /// Erases a block that holds nothing valid; it comes back, or is retired.
@@ -314,7 +316,7 @@ mod tests {
         }
         assert_eq!(planes, [0, 0, 0, 1, 1]);
         let refused = supply.take(&board, PlaneId(0), Need::Growth, When::START);
-        assert_eq!(refused, Err(Fault::DeviceFull { free_blocks: 1, candidates: 5 }));
+        assert_eq!(refused, Err(Fault::DeviceFull { free_blocks: 1, candidates: 5, known: 0 }));
         assert!(supply.take(&board, PlaneId(0), Need::Merge, When::START).is_ok());
         assert_eq!(supply.free_blocks(), 0);
     }

@@ -221,7 +221,7 @@ impl<C: MapCache> CachedMap<C> {
         // What is cached may be what the list of pages that went astray says.
         let astray = self.translation.has_astray().then(|| {
             let known = self.cached(board, lpn);
-            self.translation.found_again(lpn);
+            self.translation.found_again(board, lpn);
             known
         });
         if page.newer {

@@ -97,6 +97,11 @@ impl CompressedPages {
         }
     }
 
+    /// The translation page of a page's entry.
+    pub fn part_of(&self, lpn: Lpn) -> u32 {
+        lpn.0 / self.size.entries
+    }
+
     /// The pages, for looking.
     pub fn pages(&self) -> &RecentMapPages {
         &self.pages

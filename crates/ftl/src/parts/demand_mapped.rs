@@ -136,7 +136,8 @@ impl<C: MapCache> DemandMapped<C> {
     }
 
     /// Reads a page whose entry found no place in the cache, because nothing that has changed can be
-    /// written any more (`fault`; any other one is the answer).
+    /// written any more (`fault`; any other one is the answer): when that is known, and what memory
+    /// may know of the page is there (`after`).
     #[cold]
     pub fn read_placeless(
         &mut self,
@@ -145,7 +146,7 @@ impl<C: MapCache> DemandMapped<C> {
         fault: Fault,
         after: When,
     ) -> Result<(When, Tag), Fault> {
-        fault.unless_worn_out::<()>()?;
+        let after = fault.goes_on_without(after)?;
         match self.map.cached(board, io.lpn) {
             Some(_) => self.read(board, io, after),
             None => self.read_alone(board, io, after),
@@ -235,6 +236,15 @@ impl<C: MapCache> DemandMapped<C> {
     /// Collects in an idle gap.
     pub fn idle(&mut self, board: &mut Board, after: When) -> Result<Option<When>, Fault> {
         self.space.collect_idle(board, &mut self.map, after)
+    }
+
+    /// Moves a block whose data cannot wait.
+    pub fn refresh_at_once(
+        &mut self,
+        board: &mut Board,
+        after: When,
+    ) -> Result<Option<When>, Fault> {
+        self.space.refresh_at_once(board, &mut self.map, after)
     }
 
     /// Reads the translation page of an entry.

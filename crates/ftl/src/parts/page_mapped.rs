@@ -384,6 +384,15 @@ impl<T: PageTable> PageMapped<T> {
         self.space.collect_idle(board, &mut self.map, after)
     }
 
+    /// Moves a block whose data cannot wait.
+    pub fn refresh_at_once(
+        &mut self,
+        board: &mut Board,
+        after: When,
+    ) -> Result<Option<When>, Fault> {
+        self.space.refresh_at_once(board, &mut self.map, after)
+    }
+
     /// Where a page is.
     #[inline]
     pub fn locate(&self, _: &Board, lpn: Lpn) -> Location {

@@ -28,6 +28,8 @@ pub mod settings;
 pub mod slc;
 mod sorted;
 mod stream;
+#[cfg(test)]
+mod tests;
 mod threshold;
 mod withheld;
 
@@ -181,7 +183,7 @@ pub struct PageSpace {
     unwanted: Vec<Ppn>,
 }
 
-/// In the idle mode the foreground steps in when this few blocks are left, whatever the threshold.
+/// In the idle mode the foreground steps in with this few blocks left, whatever the threshold.
 const EMERGENCY_BLOCKS: u32 = 3;
 
 impl PageSpace {
@@ -466,16 +468,18 @@ impl PageSpace {
         self.check_withheld(board.nand())
     }
 
+    /// A plane has no block left; whoever asked says since when that is known.
     #[cold]
     fn out_of_blocks(&self, board: &Board, plane: PlaneId) -> Fault {
         if board.nand().retired_since() > 0 {
-            return Fault::WornOut { retired_blocks: board.nand().retired_blocks() };
+            return Fault::WornOut { retired_blocks: board.nand().retired_blocks(), known: 0 };
         }
-        let known = &self.planes[plane.index()];
-        let open = known.frontiers.iter().filter(|f| f.block.is_some()).count() as u32;
+        let plane = &self.planes[plane.index()];
+        let open = plane.frontiers.iter().filter(|f| f.block.is_some()).count() as u32;
         Fault::DeviceFull {
-            free_blocks: known.free.len(),
-            candidates: self.blocks_per_plane - known.retired - known.free.len() - open,
+            free_blocks: plane.free.len(),
+            candidates: self.blocks_per_plane - plane.retired - plane.free.len() - open,
+            known: 0,
         }
     }
 

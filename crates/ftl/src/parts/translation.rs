@@ -7,7 +7,9 @@
 //!
 //! On a device near its end a collection may fail between moving pages and writing their translation
 //! pages. Memory then keeps where those pages are, beside the directory, until their translation
-//! pages are written next; whoever reads one reads it with that.
+//! pages are written next; whoever reads one reads it with that. `ram_use` says what a device needs
+//! that works, and has none of it: how many entries of 8 bytes there are is a level, `astray_entries`
+//! (`docs/papers/dftl2014.md#collection`).
 
 use std::collections::BTreeMap;
 
@@ -18,7 +20,7 @@ use ftlab_flash::board::nand::fault::Fault;
 use ftlab_flash::board::nand::geometry::Geometry;
 use ftlab_flash::board::nand::state::PageKind;
 use ftlab_flash::board::when::When;
-use ftlab_flash::meter::Cause;
+use ftlab_flash::meter::{Cause, Level};
 use ftlab_flash::units::{Divisor, Lpn, PlaneId, Ppn, pack, unpack, zeroed};
 
 /// The directory, and the way to the pages that it points to.
@@ -135,14 +137,21 @@ impl Translation {
 
     /// A page was moved, and its translation page could not be written.
     #[cold]
-    pub fn went_astray(&mut self, lpn: Lpn, ppn: Ppn) {
+    pub fn went_astray(&mut self, board: &mut Board, lpn: Lpn, ppn: Ppn) {
         self.astray.insert(lpn.0, pack(Some(ppn.0)));
+        self.tell_astray(board);
+    }
+
+    fn tell_astray(&self, board: &mut Board) {
+        board.level(Level::AstrayEntries, self.astray());
     }
 
     /// What became of such a page is known elsewhere.
     #[cold]
-    pub fn found_again(&mut self, lpn: Lpn) {
-        self.astray.remove(&lpn.0);
+    pub fn found_again(&mut self, board: &mut Board, lpn: Lpn) {
+        if self.astray.remove(&lpn.0).is_some() {
+            self.tell_astray(board);
+        }
     }
 
     /// Places in a translation page of such pages, and where those are.
@@ -207,6 +216,7 @@ impl Translation {
         if self.has_astray() {
             let lpns = self.lpns_of(part);
             self.astray.retain(|lpn, _| !lpns.contains(lpn));
+            self.tell_astray(board);
         }
         Ok(done)
     }

@@ -79,6 +79,13 @@ impl Levels {
         self.ctp.use_page(self.part(lpn))
     }
 
+    /// When memory had the entry of a page, in either level; of one that it has not, at any time.
+    pub fn ready(&self, lpn: Lpn) -> When {
+        let below = || self.ctp.find(self.part(lpn)).map(|slot| self.ctp.ready(slot));
+        let entry = self.cmt.find(lpn).map(|slot| self.cmt.ready(slot));
+        entry.or_else(below).unwrap_or(When::START)
+    }
+
     /// Puts an entry into the CMT; there must be room.
     pub fn insert(&mut self, lpn: Lpn, ppn: Option<Ppn>, ready: When) -> Slot {
         let slot = self.cmt.insert(lpn, ppn, ready);

@@ -82,7 +82,7 @@ impl Jtl {
         io: &PageIo,
         (fault, after): (Fault, When),
     ) -> Result<(When, Tag), Fault> {
-        fault.unless_worn_out::<()>()?;
+        let after = fault.goes_on_without(after)?;
         board.event(Event::BufferLookups, 1);
         self.base.read_alone(board, io, after)
     }

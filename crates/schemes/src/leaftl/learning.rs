@@ -6,7 +6,7 @@ use ftlab_flash::board::Board;
 use ftlab_flash::board::nand::fault::Fault;
 use ftlab_flash::board::when::When;
 use ftlab_flash::meter::Event;
-use ftlab_flash::units::{Lpn, Ppn};
+use ftlab_flash::units::{Lpn, PlaneId, Ppn};
 use ftlab_ftl::parts::learned::{Point, Tolerance, learn};
 use ftlab_ftl::parts::page_space::{PageSpace, Stream};
 
@@ -126,28 +126,55 @@ impl Map {
     }
 
     /// [`Map::writes_before`] without a look at any group, at most: all that leave are as small as groups
-    /// are.
+    /// are, and the group in use grows to its largest.
     pub(super) fn most_writes_before(&self, pages: u32) -> u32 {
-        self.excess(pages).div_ceil(self.sizes.least_group_bytes()) as u32
+        let excess = self.excess(pages);
+        if excess == 0 {
+            return 0;
+        }
+        let is_whole = self.residency(self.held) == Residency::Whole;
+        let growth = if is_whole { 0 } else { self.sizes.most_loaded_bytes() };
+        (excess + growth).div_ceil(self.sizes.least_group_bytes()) as u32
     }
 
-    /// Map pages that have to be written before so many pages of a victim are learned, at most.
-    pub(super) fn writes_before(&self, pages: u32) -> u32 {
+    /// Map pages that have to be written before so many pages of a victim are learned, at most. The
+    /// group in use is made whole where its map page is written.
+    pub(super) fn writes_before(&mut self, board: &Board, pages: u32) -> u32 {
         let mut excess = self.excess(pages);
         if excess == 0 {
             return 0;
         }
+        let growth = self.growth_of_held(board);
         let bytes = |group: u32| u64::from(self.bytes_of[group as usize]);
         excess = excess.saturating_sub(self.may_leave(false).map(bytes).sum());
-        let mut writes = 0;
+        let (mut writes, mut growing) = (0, Some(self.part_of(self.held)));
         for group in self.may_leave(true) {
             if excess == 0 {
                 break;
+            }
+            if growing == Some(self.part_of(group)) {
+                growing = None;
+                excess += growth;
             }
             excess = excess.saturating_sub(bytes(group));
             writes += 1;
         }
         writes
+    }
+
+    /// Bytes that the group in use takes more once memory has all of it.
+    fn growth_of_held(&mut self, board: &Board) -> u64 {
+        if self.residency(self.held) == Residency::Whole {
+            return 0;
+        }
+        let mut whole = self.packed.take().expect("nobody else has it");
+        let mut older = self.older.take().expect("nobody else has it");
+        self.groups.load(self.held, &mut whole);
+        self.unpack(board, self.held, &mut older);
+        whole.put_above(&older);
+        let bytes = self.sizes.bytes_of(&whole);
+        (self.packed, self.older) = (Some(whole), Some(older));
+        bytes.saturating_sub(self.bytes_of[self.held as usize].into()).into()
     }
 
     /// Before the pages of a victim are learned: where one request collects several, groups leave
@@ -157,13 +184,11 @@ impl Map {
         &mut self,
         space: &mut PageSpace,
         board: &mut Board,
+        plane: PlaneId,
         after: When,
     ) -> Result<When, Fault> {
         let pages = self.moved.len() as u32;
-        let (most, mut written) = (self.writes_before(pages), 0);
-        // The group in use is made whole where its part is written, and grows by what only flash knew
-        // of it, which nobody reckons with.
-        let may_grow = self.residency(self.held) != Residency::Whole;
+        let (most, mut written) = (self.writes_before(board, pages), 0);
         let mut done = after;
         loop {
             // Groups beside one that was written may have become such as leave at once.
@@ -172,16 +197,15 @@ impl Map {
                 break;
             }
             let Some(group) = self.may_leave(true).next() else { break };
-            let victim = space.collecting().expect("its pages were moved");
-            let place = (board.geometry().plane_of_block(victim), Stream::Map);
-            done = self.write_part_to(space, board, (self.part_of(group), place), done)?;
+            let part = (self.part_of(group), (plane, Stream::Map));
+            done = self.write_part_to(space, board, part, done)?;
             board.event(Event::EvictDirty, 1);
             if self.residency(group) != Residency::Absent {
                 self.drop_group(group);
             }
             written += 1;
             assert!(
-                written <= most || may_grow,
+                written <= most,
                 "{written} map pages for a victim, where {most} were reckoned with"
             );
         }
@@ -200,5 +224,60 @@ impl Map {
         self.learn(board, (&mut moved, By::Collection), gamma);
         moved.clear();
         self.moved = moved;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::leaftl::settings::Config;
+    use ftlab_flash::settings::Groups as _;
+    use ftlab_ftl::parts::trim_records::TrimRecords;
+
+    /// Group 0 is in use, and memory has one page of it that is newer than the rest, which flash has;
+    /// what has to leave is group 1, beside it in its map page, then one of another. Once that map
+    /// page is written group 0 is whole, and takes what group 1 gave back: a second one is written,
+    /// where one was reckoned with.
+    #[test]
+    fn a_group_in_use_that_grows_is_reckoned_with() {
+        let mut config = Config::default();
+        let pairs = [
+            ("device.pages_per_block", "16"),
+            ("device.blocks_per_plane", "64"),
+            ("leaftl.group_pages", "16"),
+            ("leaftl.map_bytes", "1B"),
+            ("leaftl.buffer_bytes", "1B"),
+        ];
+        pairs.iter().for_each(|(key, value)| config.set(key, value).expect("legal"));
+        let bytes = 48 * 16 * config.device.page_bytes.0;
+        config.device.set_capacity(bytes, 16);
+        let mut board = Board::new(&config, 1, 64);
+        let mut space = PageSpace::new(&board, &config, 3, 1);
+        let mut map = Map::new(&board, &config, TrimRecords::new(board.geometry()));
+        let (pages, side) = (map.sizes.group_pages, map.sizes.groups_per_part);
+        assert!(pages == 16 && side > 1, "{pages} pages a group, {side} groups a map page");
+        // No two pages go together: segments of one page each.
+        let scattered = |group: u32, count: u32| -> Vec<(u32, u32)> {
+            (0..count).map(|at| (group * pages + at, 700 - 2 * at)).collect()
+        };
+        let plane = PlaneId(0);
+        map.held = side;
+        map.learn(&mut board, (&mut scattered(0, pages), By::Host), 0);
+        let part = (0, (plane, Stream::Map));
+        let _ = map.write_part_to(&mut space, &mut board, part, When::START).expect("has room");
+        for (group, count) in [(0, 1), (1, pages / 2), (side, pages)] {
+            map.learn(&mut board, (&mut scattered(group, count), By::Host), 0);
+        }
+        map.held = 0;
+        assert_eq!(map.residency(0), Residency::Newer);
+        let one_too_many = (0..).find(|&moved| map.excess(moved) > 0).expect("memory has an end");
+        assert!(map.excess(one_too_many) < map.bytes_of[1].into(), "group 1 is enough by itself");
+        assert_eq!(map.writes_before(&board, one_too_many), 2);
+        assert!(map.most_writes_before(one_too_many) >= 2);
+        map.moved = vec![(0, 0); one_too_many as usize];
+        let written = map.fit_moved(&mut space, &mut board, plane, When::START);
+        let _ = written.expect("has room, and no more is written than was reckoned with");
+        assert_eq!(board.meter().events(Event::EvictDirty), 2);
+        assert_eq!(map.residency(0), Residency::Whole);
     }
 }

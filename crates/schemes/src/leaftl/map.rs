@@ -408,7 +408,7 @@ impl PageOwner for Map {
     /// Moved pages are learned in memory, and what that pushes out is written when the victim is
     /// erased: before it, where memory has no room for them even so.
     fn map_writes(&mut self, space: &PageSpace, board: &Board, victim: BlockId) -> u32 {
-        self.writes_before(space.valid_in(board.nand(), victim))
+        self.writes_before(board, space.valid_in(board.nand(), victim))
     }
 
     fn most_map_writes(&self, _: &PageSpace, _: BlockId, valid: u32) -> u32 {
@@ -436,7 +436,9 @@ impl PageOwner for Map {
         board: &mut Board,
         after: When,
     ) -> Result<When, Fault> {
-        let done = self.fit_moved(space, board, after);
+        let victim = space.collecting().expect("its pages were moved");
+        let plane = board.geometry().plane_of_block(victim);
+        let done = self.fit_moved(space, board, plane, after);
         // Whatever came of that: a page that moves again is learned where it is then.
         self.learn_moved(board);
         done

@@ -97,8 +97,12 @@ impl Sizes {
     }
 
     fn unfitted_bytes(&self) -> u64 {
-        PAGE_BYTES * u64::from(self.run() + self.block)
-            + loose_group_bytes(self.group_pages, compacted_at(self.group_pages))
+        PAGE_BYTES * u64::from(self.run() + self.block) + self.most_loaded_bytes()
+    }
+
+    /// Most bytes of a group that was loaded.
+    pub(super) fn most_loaded_bytes(&self) -> u64 {
+        loose_group_bytes(self.group_pages, compacted_at(self.group_pages))
     }
 
     /// Bytes of the smallest group that has a page.

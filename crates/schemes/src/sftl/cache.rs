@@ -3,6 +3,7 @@
 
 use super::sizes::Sizes;
 use ftlab_flash::board::nand::geometry::Geometry;
+use ftlab_flash::board::when::When;
 use ftlab_flash::units::{Lpn, Ppn};
 use ftlab_ftl::parts::compressed_pages::CompressedPages;
 use ftlab_ftl::parts::entry_buffer::EntryBuffer;
@@ -24,6 +25,12 @@ impl Cache {
             pages: CompressedPages::new(geometry, sizes.page, sizes.frames),
             buffer: EntryBuffer::new(geometry, sizes.buffered),
         }
+    }
+
+    /// When the translation page of a page was cached; of one that is not, at any time.
+    pub fn ready(&self, lpn: Lpn) -> When {
+        let pages = self.pages.pages();
+        pages.find(self.pages.part_of(lpn)).map_or(When::START, |slot| pages.ready(slot))
     }
 }
 

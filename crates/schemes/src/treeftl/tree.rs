@@ -11,6 +11,7 @@
 mod base;
 mod block_sizes;
 mod bypass;
+mod gaps;
 mod levels;
 mod over_blocks;
 mod over_pages;
@@ -59,6 +60,8 @@ pub struct PageTree<P, B> {
     working: Option<u32>,
     /// Where the search for a changed translation page in idle gaps goes on.
     idle_turn: u32,
+    /// When everything is on flash that has left memory, or that idle time has written.
+    written: When,
     levels: Levels,
 }
 
@@ -76,6 +79,7 @@ impl<P: Pruning, B: TreeBase> PageTree<P, B> {
             sequential: RequestSize::new(settings.seq_pages, SizeRule::Above, false),
             working: None,
             idle_turn: 0,
+            written: When::START,
             levels: Levels::default(),
             settings,
         }
@@ -176,7 +180,7 @@ impl<P: Pruning, B: TreeBase> PageTree<P, B> {
         io: &PageIo,
         (fault, after): (Fault, When),
     ) -> Result<(When, Tag), Fault> {
-        fault.unless_worn_out::<()>()?;
+        let after = fault.goes_on_without(after)?;
         let known = self.base.load(board, self.held().part_of(io.lpn), after)?;
         self.base.read(board, io, known)
     }
@@ -362,6 +366,7 @@ impl<P: Pruning, B: TreeBase> PageTree<P, B> {
         let done = self.base.write(board, &io, after.waits_for_buffer(ready))?;
         board.event(Event::BufferFlushes, 1);
         self.held_mut().written_out(data);
+        self.written = self.written.join(done);
         Ok(done)
     }
 
@@ -411,39 +416,14 @@ impl<P: Pruning, B: TreeBase> PageTree<P, B> {
     }
 
     /// Writes what is newer here than on flash, and records trims. The map on flash may stay
-    /// behind: a scan finds what it does not say.
+    /// behind: a scan finds what it does not say. What left before, or what a gap began to write,
+    /// may still be on its way.
     fn write_all(&mut self, board: &mut Board, after: When) -> Result<When, Fault> {
         let mut done = after;
         while let Some(data) = self.next_to_write() {
             done = done.join(self.write_out(board, data, after)?);
         }
-        Ok(done.join(self.base.flush(board, after)?))
-    }
-
-    /// Collects; then, under `treeftl.idle_flush`, writes one changed page, which stays here.
-    /// What finds no room for that is left undone.
-    fn work_in_gap(&mut self, board: &mut Board, after: When) -> Result<Option<When>, Fault> {
-        if let Some(done) = self.base.idle(board, after)? {
-            return Ok(Some(done));
-        }
-        if !self.settings.idle_flush {
-            return Ok(None);
-        }
-        if let Some(data) = self.next_to_write() {
-            let written = self.write_out(board, data, after).map(Some);
-            return written.or_else(Fault::unless_worn_out);
-        }
-        if self.held().maps.dirty_pages() == 0 {
-            return Ok(None);
-        }
-        let slots = self.held().maps.capacity();
-        let turn = self.idle_turn;
-        let map = (0..slots)
-            .map(|step| Slot((turn + step) % slots))
-            .find(|&map| self.held().maps.holds(map) && self.held().maps.dirty_entries(map) > 0);
-        let map = map.expect("a translation page has changed");
-        self.idle_turn = map.0 + 1;
-        self.write_map(board, map, after).map(Some).or_else(Fault::unless_worn_out)
+        Ok(done.join(self.base.flush(board, after)?).waits_for_buffer(self.written))
     }
 
     /// Where the newest version of a page is.

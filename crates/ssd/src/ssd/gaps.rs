@@ -8,9 +8,6 @@ use ftlab_flash::meter::Event;
 use ftlab_flash::units::Nanos;
 use ftlab_ftl::scheme::Scheme;
 
-/// Steps of other work that a scheme may do before it refreshes.
-const STEPS_BEFORE: usize = 16;
-
 /// Blocks that are refreshed behind one request at most.
 const AT_ONCE_MAX: usize = 4;
 
@@ -59,16 +56,12 @@ impl<S: Scheme> Ssd<S> {
             meter.events(Event::RefreshedForReads) + meter.events(Event::RefreshedForAge)
         };
         let before = refreshed(&self.board);
-        // A scheme may have other work first, and one request does not pay for a whole device.
-        let due = self.board.nand_mut().blocks_to_refresh(done).min(AT_ONCE_MAX);
-        let most = STEPS_BEFORE + 2 * due;
+        // One request does not pay for a whole device. Making room is a step by itself.
+        let due = self.board.nand_mut().blocks_to_refresh_at_once(done).min(AT_ONCE_MAX);
         let mut when = done;
-        for _ in 0..most {
-            if !self.board.nand_mut().must_refresh(when) {
-                break;
-            }
+        for _ in 0..2 * due {
             let (_, below) = self.parts();
-            let Some(moved) = below.scheme.idle(below.board, when)? else { break };
+            let Some(moved) = below.scheme.refresh_at_once(below.board, when)? else { break };
             below.scheme.behind_request(below.board, moved)?;
             when = moved;
         }

@@ -4,7 +4,7 @@
 //! A block's reads are counted from its erase, whoever reads and whatever of a page; its age is that
 //! of its first program. Both outlive a power cut: capacitors save them, and a device that is off
 //! ages by `refresh.off_days`. Memory has 4 bytes a block for either, and a list of what is due. A
-//! patrol comes by every block in turn and looks at its age.
+//! patrol comes by every block in turn and looks at its age, while the device is on.
 //!
 //! What this is not: who moves data, and when. Rules and open points: `docs/papers/refresh.md`.
 
@@ -54,14 +54,9 @@ pub(super) struct Aging {
     /// Reads of each block since its erase.
     reads: Vec<u32>,
     ages: Ages,
-    /// How long the device is off, and was.
+    /// How long the device is off.
     off: Nanos,
-    shift: Nanos,
     due: Queue,
-    /// A block may be due twice over, for its reads.
-    hasty: bool,
-    /// From when on one may be, for its age.
-    hasty_from: Nanos,
 }
 
 impl Aging {
@@ -81,10 +76,7 @@ impl Aging {
             reads: zeroed(if settings.reads > 0 { blocks as usize } else { 0 }),
             ages: Ages::new(days(settings.days), patrol, blocks),
             off: days(settings.off_days),
-            shift: 0,
             due: Queue::new(if settings.moves { blocks } else { 0 }),
-            hasty: false,
-            hasty_from: Nanos::MAX,
         }))
     }
 
@@ -106,10 +98,18 @@ impl Aging {
             return;
         }
         if !self.due.has(block) {
-            self.due.push(block);
-            self.hasty_from = self.hasty_from.min(self.ages.old_at(block, 2));
+            self.due.push(block, self.ages.old_at(block, 2));
+            self.ages.look_no_more(block);
         }
-        self.hasty |= reads >= 2 * limit;
+        if reads >= 2 * limit {
+            self.due.hurry(block);
+        }
+    }
+
+    /// A page of a block is programmed, at this moment of the clock.
+    fn programmed(&mut self, block: BlockId, clock: Nanos) {
+        let waits = !self.moves || self.due.has(block);
+        self.ages.programmed(block, self.ages.time(clock), waits);
     }
 
     fn erased(&mut self, block: BlockId) {
@@ -122,24 +122,13 @@ impl Aging {
         }
     }
 
-    /// The patrol has come as far as `now`.
-    fn look(&mut self, now: Nanos, holds: impl Fn(BlockId) -> bool) {
-        if self.moves && now >= self.ages.next_find() {
-            self.ages.look(now, &mut self.due, holds);
-            self.haste();
+    /// The patrol has come as far as this moment of the clock.
+    #[inline]
+    fn look(&mut self, clock: Nanos, holds: impl Fn(BlockId) -> bool) {
+        if self.moves && clock >= self.ages.next_find() {
+            self.ages.look(clock, &mut self.due, holds);
         }
-    }
-
-    /// From when on the first of those that are due is so twice over, for its age.
-    fn haste(&mut self) {
-        let times = self.due.all().map(|block| self.ages.old_at(block, 2));
-        self.hasty_from = times.min().unwrap_or(Nanos::MAX);
-    }
-
-    /// Whether a block that is due is so twice over.
-    fn is_hasty(&self, (block, worn): (BlockId, u64), now: Nanos) -> bool {
-        let by_reads = self.reads_limit > 0 && self.reads_of(block) >= 2 * self.limit(worn);
-        by_reads || self.ages.is_old(block, 2, now)
+        self.due.ripen(self.ages.time(clock));
     }
 
     /// A bound below which 64-bit draws need retries.
@@ -187,7 +176,7 @@ impl Nand {
     pub(super) fn cells_programmed(&mut self, ppn: Ppn, after: When) {
         let block = self.geometry.block_of(ppn);
         if let Some(aging) = &mut self.aging {
-            aging.ages.programmed(block, self.clock.completion(after) + aging.shift);
+            aging.programmed(block, self.clock.completion(after));
         }
     }
 
@@ -204,7 +193,7 @@ impl Nand {
         match &self.aging {
             Some(aging) if aging.retry_limit > 0 => {
                 let block = self.geometry.block_of(ppn);
-                let now = self.clock.completion(after) + aging.shift;
+                let now = aging.ages.time(self.clock.completion(after));
                 aging.retry_bound((block, self.worn(aging, block)), now)
             }
             _ => 0,
@@ -214,7 +203,7 @@ impl Nand {
     /// The device was off for as long as `refresh.off_days` says.
     pub fn was_off(&mut self) {
         if let Some(aging) = &mut self.aging {
-            aging.shift = aging.shift.saturating_add(aging.off);
+            aging.ages.was_off(aging.off);
         }
     }
 
@@ -228,49 +217,39 @@ impl Nand {
     pub fn finds_old_data_at(&self) -> Option<Nanos> {
         let aging = self.aging.as_ref().filter(|aging| aging.moves)?;
         let next = aging.ages.next_find();
-        (next < Nanos::MAX).then(|| next.saturating_sub(aging.shift))
+        (next < Nanos::MAX).then_some(next)
     }
 
     /// Blocks that are due at this moment.
     pub fn blocks_to_refresh(&mut self, after: When) -> usize {
-        let now = self.clock.completion(after);
+        let clock = self.clock.completion(after);
         let Some(aging) = &mut self.aging else { return 0 };
         let state = &self.state;
-        aging.look(now + aging.shift, |block| state.block(block).valid > 0);
+        aging.look(clock, |block| state.block(block).valid > 0);
         aging.due.len()
     }
 
-    /// The block that is moved next: one that is due twice over, else the one that is due for the
-    /// longest time.
-    pub fn next_to_refresh(&mut self, after: When) -> Option<BlockId> {
-        if self.must_refresh(after) {
-            return self.most_hasty(after);
-        }
-        self.aging.as_ref().and_then(|aging| aging.due.all().next())
+    /// Those of them that are due twice over.
+    pub fn blocks_to_refresh_at_once(&mut self, after: When) -> usize {
+        let waiting = self.blocks_to_refresh(after);
+        if waiting == 0 { 0 } else { self.aging.as_ref().map_or(0, |aging| aging.due.twice()) }
+    }
+
+    /// The block that is due for the longest time, of those that are so twice over (`at_once`) or of
+    /// all.
+    pub fn next_to_refresh(&self, at_once: bool) -> Option<BlockId> {
+        let due = &self.aging.as_ref()?.due;
+        if at_once { due.first_twice() } else { due.first() }
     }
 
     /// Whether a block is due twice over at this moment.
     pub fn must_refresh(&mut self, after: When) -> bool {
-        let waiting = self.blocks_to_refresh(after);
-        let now = self.clock.completion(after);
-        let Some(aging) = &self.aging else { return false };
-        if waiting == 0 || !aging.hasty && now + aging.shift < aging.hasty_from {
-            return false;
-        }
-        let is_there = self.most_hasty(after).is_some();
-        if !is_there && let Some(aging) = &mut self.aging {
-            // Those that were are erased.
-            aging.hasty = false;
-            aging.haste();
-        }
-        is_there
+        self.blocks_to_refresh_at_once(after) > 0
     }
 
-    fn most_hasty(&self, after: When) -> Option<BlockId> {
-        let aging = self.aging.as_ref()?;
-        let now = self.clock.completion(after) + aging.shift;
-        let is_hasty = |block: &BlockId| aging.is_hasty((*block, self.worn(aging, *block)), now);
-        aging.due.all().find(is_hasty)
+    /// Whether this one is, as far as the patrol has come.
+    pub fn must_refresh_this(&self, block: BlockId) -> bool {
+        self.aging.as_ref().is_some_and(|aging| aging.due.is_twice(block))
     }
 
     /// Why a block is due; none where it is not.
@@ -284,8 +263,7 @@ impl Nand {
     /// A block waits for its move behind all others.
     pub fn put_refresh_off(&mut self, block: BlockId) {
         if let Some(aging) = &mut self.aging {
-            aging.due.remove(block);
-            aging.due.push(block);
+            aging.due.put_off(block);
         }
     }
 
@@ -328,11 +306,11 @@ mod tests {
             (bound as f64 / u64::MAX as f64 * 1e4).round() / 1e4
         };
         assert_eq!(share(&aging, 0, 0), 0.001);
-        aging.ages.programmed(block, 5);
+        aging.programmed(block, 5);
         (0..20).for_each(|_| aging.sensed((block, 0), true));
         assert_eq!(share(&aging, 0, 5), 0.003);
         assert_eq!(share(&aging, WHOLE, 5 + days(3.0)), 0.001 * 2.0 * 4.0 * 3.0);
-        assert!(aging.is_hasty((block, 0), 5) && aging.due.len() == 1);
+        assert_eq!((aging.due.len(), aging.due.first_twice()), (1, Some(block)));
         aging.erased(block);
         assert_eq!(share(&aging, 0, days(9.0)), 0.001);
         assert_eq!(aging.due.len(), 0);

@@ -5,7 +5,7 @@ use std::fmt;
 use crate::board::settings::NandSettings;
 use crate::board::when::When;
 use crate::rng::{Purpose, Rng};
-use crate::units::BlockId;
+use crate::units::{BlockId, Nanos};
 
 /// A simulated failure; it travels up by `?`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,11 +32,15 @@ pub enum Fault {
         free_blocks: u32,
         /// Full blocks, none of which can be reclaimed with the free ones.
         candidates: u32,
+        /// When it is known, ns: what was done on the way to it is over then.
+        known: Nanos,
     },
     /// Too many blocks were retired.
     WornOut {
         /// Blocks retired so far.
         retired_blocks: u32,
+        /// When it is known, ns: what was done on the way to it is over then.
+        known: Nanos,
     },
 }
 
@@ -49,6 +53,26 @@ impl Fault {
             other => Err(other),
         }
     }
+
+    /// For a read that can do without the room that it asked for from `after` on: when it goes on,
+    /// on a device that may be at its end. Every other fault remains one.
+    pub fn goes_on_without(self, after: When) -> Result<When, Fault> {
+        match self {
+            Fault::DeviceFull { known, .. } | Fault::WornOut { known, .. } => {
+                Ok(after.until(after.time().max(known)))
+            }
+            other => Err(other),
+        }
+    }
+
+    /// The same failure, which is not known before what led to it is over.
+    #[must_use]
+    pub fn not_before(mut self, when: When) -> Fault {
+        if let Fault::DeviceFull { known, .. } | Fault::WornOut { known, .. } = &mut self {
+            *known = when.time().max(*known);
+        }
+        self
+    }
 }
 
 impl fmt::Display for Fault {
@@ -59,12 +83,12 @@ impl fmt::Display for Fault {
             Fault::EraseFailed { block, .. } => {
                 write!(f, "the erase of block {block} failed")
             }
-            Fault::DeviceFull { free_blocks, candidates } => write!(
+            Fault::DeviceFull { free_blocks, candidates, .. } => write!(
                 f,
                 "device full: {free_blocks} blocks are free and none of {candidates} used blocks can \
                  be reclaimed; raise device.over_provisioning or device.blocks_per_plane"
             ),
-            Fault::WornOut { retired_blocks } => {
+            Fault::WornOut { retired_blocks, .. } => {
                 write!(f, "device worn out: {retired_blocks} blocks are retired")
             }
         }

@@ -233,6 +233,11 @@ impl Nand {
         self.clock.free_from(plane)
     }
 
+    /// Behind `after` and everything that a plane has been given to do.
+    pub fn behind_plane(&self, plane: PlaneId, after: When) -> When {
+        after.until(after.time().max(self.plane_free_from(plane)))
+    }
+
     #[inline]
     pub(super) fn read(
         &mut self,

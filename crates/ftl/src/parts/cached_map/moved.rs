@@ -31,9 +31,9 @@ impl<C: MapCache> CachedMap<C> {
                 updated = self.update_part(space, board, (part_of(group[0].0), group), when);
             }
             if updated.is_err() {
-                group
-                    .iter()
-                    .for_each(|&(lpn, ppn)| self.translation.went_astray(Lpn(lpn), Ppn(ppn)));
+                for &(lpn, ppn) in group {
+                    self.translation.went_astray(board, Lpn(lpn), Ppn(ppn));
+                }
             }
         }
         moved.clear();

@@ -25,8 +25,10 @@ impl PageSpace {
         if self.by_die && self.planes[plane.index()].free.len() < limit {
             // After this plane's own victim in call order, from the same moment in time.
             let own = self.collect_one(board, owner, plane, when)?;
-            self.collect_siblings(board, owner, plane, limit, when)?;
-            when = own.unwrap_or(when);
+            let own = own.unwrap_or(when);
+            self.collect_siblings(board, owner, plane, limit, when)
+                .map_err(|fault| fault.not_before(own))?;
+            when = own;
         }
         // Every collection gains at least one page; this many gain a whole plane.
         let most = self.blocks_per_plane.saturating_mul(self.pages_per_block);
@@ -37,7 +39,7 @@ impl PageSpace {
             match self.collect_one(board, owner, plane, when)? {
                 Some(collected) => when = collected,
                 None if self.planes[plane.index()].free.is_empty() => {
-                    return Err(self.out_of_blocks(board, plane));
+                    return Err(self.out_of_blocks(board, plane).not_before(when));
                 }
                 None => break,
             }
@@ -181,7 +183,7 @@ impl PageSpace {
         if self.idle_pages == u32::MAX {
             return self.fits(board, owner, victim);
         }
-        let plane = &self.planes[board.geometry().plane_of_block(victim).index()];
+        let plane = board.geometry().plane_of_block(victim);
         let valid = self.valid_in(board.nand(), victim);
         let piece = valid.min(self.idle_pages);
         let at_once = owner.map_writes(self, board, victim);
@@ -189,39 +191,29 @@ impl PageSpace {
             0 => 0,
             _ => owner.most_map_writes(self, victim, valid).max(at_once),
         };
-        let opened = |stream: Stream, pages: u32| {
-            let frontier = plane.frontiers[stream.index()];
-            let left = frontier.block.map_or(0, |_| self.pages_per_block - frontier.next);
-            self.units_for(pages.saturating_sub(left))
-        };
+        let opens = |stream: Stream, pages: u32| self.opens((plane, stream), pages);
         let (moved, rest) = match self.is_map(victim) {
-            true => (opened(Stream::Map, piece), self.units_for(valid - piece)),
+            true => (opens(Stream::Map, piece), self.units_for(valid - piece)),
             false => {
                 let map_piece = map_pages.min(piece);
-                let moved = opened(self.moved_data, piece) + opened(Stream::Map, map_piece);
+                let moved = opens(self.moved_data, piece) + opens(Stream::Map, map_piece);
                 (moved, self.units_for(valid - piece) + self.units_for(map_pages - map_piece))
             }
         };
-        moved + rest <= plane.free.len() && self.fits(board, owner, victim)
+        let free = self.planes[plane.index()].free.len();
+        moved + rest <= free && self.fits(board, owner, victim)
     }
 
     /// Whether the free blocks hold the valid pages of a victim and so many map pages.
     fn holds_moved(&self, board: &Board, victim: BlockId, map_pages: u32) -> bool {
-        let plane = &self.planes[board.geometry().plane_of_block(victim).index()];
+        let plane = board.geometry().plane_of_block(victim);
         let valid = self.valid_in(board.nand(), victim);
         let valid = valid + self.skipped_for(valid);
-        let blocks = |stream: Stream, pages: u32| {
-            let frontier = plane.frontiers[stream.index()];
-            let left = frontier.block.map_or(0, |_| self.pages_per_block - frontier.next);
-            self.units_for(pages.saturating_sub(left))
-        };
-        let free = plane.free.len();
+        let free = self.planes[plane.index()].free.len();
         if self.is_map(victim) {
-            return blocks(Stream::Map, valid) <= free;
+            return self.opens((plane, Stream::Map), valid) <= free;
         }
-        let lent = self.blocks_with_loans(board.geometry().plane_of_block(victim), valid);
-        let moved = lent.unwrap_or_else(|| blocks(self.moved_data, valid));
-        moved + blocks(Stream::Map, map_pages) <= free
+        self.opens_moved(plane, valid) + self.opens((plane, Stream::Map), map_pages) <= free
     }
 
     /// Where the pages of a victim go (none: each is asked for by itself), and why.

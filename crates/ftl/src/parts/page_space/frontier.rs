@@ -23,7 +23,8 @@ impl PageSpace {
         after: When,
         mut program: impl FnMut(&mut Board, Ppn, When) -> Result<When, Fault>,
     ) -> Result<(Ppn, When), Fault> {
-        let ppn = self.next_page(board, plane, stream)?;
+        let next = self.next_page(board, plane, stream);
+        let ppn = next.map_err(|fault| fault.not_before(after))?;
         match program(board, ppn, after) {
             Ok(done) => {
                 self.planes[plane.index()].valid += 1;
@@ -124,7 +125,8 @@ impl PageSpace {
                 let failed = self.frontier_of(board.geometry().block_of(ppn), (plane, stream));
                 self.close(board.nand(), plane, failed);
             }
-            ppn = self.next_page(board, plane, stream)?;
+            let next = self.next_page(board, plane, stream);
+            ppn = next.map_err(|fault| fault.not_before(known))?;
             match program(board, ppn, known) {
                 Ok(done) => {
                     self.planes[plane.index()].valid += 1;
@@ -232,6 +234,23 @@ impl PageSpace {
         }
         self.tell_cache(board);
         Ok(())
+    }
+
+    /// Pages that the open block of a stream has left; 0 where it has none.
+    #[inline]
+    pub(super) fn left_open(&self, (plane, stream): Place) -> u32 {
+        self.room_at(&self.planes[plane.index()].frontiers[stream.index()])
+    }
+
+    #[inline]
+    pub(super) fn room_at(&self, frontier: &Frontier) -> u32 {
+        frontier.block.map_or(0, |_| self.pages_per_block - frontier.next)
+    }
+
+    /// Free blocks that so many pages of a stream take, behind what its open block has left.
+    #[inline]
+    pub(super) fn opens(&self, place: Place, pages: u32) -> u32 {
+        self.units_for(pages.saturating_sub(self.left_open(place)))
     }
 
     /// Full blocks of every stream become candidates.

@@ -57,9 +57,7 @@ impl PageSpace {
         }
         let known = &self.planes[plane.index()];
         let blocks = self.blocks_per_plane - known.free.len() - known.retired;
-        let left = |frontier: &super::Frontier| {
-            frontier.block.map_or(0, |_| u64::from(self.pages_per_block - frontier.next))
-        };
+        let left = |frontier: &super::Frontier| u64::from(self.room_at(frontier));
         let whole = u64::from(blocks) * u64::from(self.pages_per_block);
         let room = self.lines.as_ref().map_or(whole, |lines| lines.used_room());
         let written = room - known.frontiers.iter().map(left).sum::<u64>();

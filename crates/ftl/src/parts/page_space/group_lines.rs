@@ -267,10 +267,6 @@ impl PageSpace {
         }
     }
 
-    fn room_at(&self, frontier: &Frontier) -> u32 {
-        frontier.block.map_or(0, |_| self.pages_per_block - frontier.next)
-    }
-
     /// The group whose open line has most room, the first of equals, if one has any.
     fn roomiest_group(&mut self) -> Option<u32> {
         self.note_room();

@@ -63,13 +63,12 @@ impl PageSpace {
             return Ok(Some(refreshed));
         }
         if self.mode == GcMode::Foreground {
-            return Ok(None);
+            return self.level_if_due(board, owner, after);
         }
         if let Some(folded) = self.fold_idle(board, owner, after)? {
             return Ok(Some(folded));
         }
-        if let Some(plane) = self.level_due.take() {
-            let levelled = self.level(board, owner, plane, after)?;
+        if let Some(levelled) = self.level_if_due(board, owner, after)? {
             return Ok(Some(levelled));
         }
         for _ in 0..self.planes.len() {
@@ -86,6 +85,17 @@ impl PageSpace {
             return Ok(Some(done));
         }
         Ok(None)
+    }
+
+    /// Levelling that a victim in pieces has left.
+    fn level_if_due<O: PageOwner>(
+        &mut self,
+        board: &mut Board,
+        owner: &mut O,
+        after: When,
+    ) -> Result<Option<When>, Fault> {
+        let Some(plane) = self.level_due.take() else { return Ok(None) };
+        self.level(board, owner, plane, after).map(Some)
     }
 
     /// A victim of a plane that is short enough of blocks to work for nobody, with enough garbage
@@ -168,12 +178,23 @@ impl PageSpace {
             _ => self.reclaimed(board, (victim, role), copied, done)?,
         };
         let plane = board.geometry().plane_of_block(victim);
+        self.level_behind(board, owner, plane, erased)
+    }
+
+    /// Levels the wear of a plane behind a victim; a step of its own where gaps move pieces, since a
+    /// request may come before it.
+    pub(super) fn level_behind<O: PageOwner>(
+        &mut self,
+        board: &mut Board,
+        owner: &mut O,
+        plane: PlaneId,
+        after: When,
+    ) -> Result<When, Fault> {
         if self.idle_pages < u32::MAX {
-            // A step of its own: a request may come before it.
             self.level_due = Some(plane);
-            return Ok(erased);
+            return Ok(after);
         }
-        self.level(board, owner, plane, erased)
+        self.level(board, owner, plane, after)
     }
 
     /// Before a plane collects in the foreground: the rest of a victim that idle time began there,

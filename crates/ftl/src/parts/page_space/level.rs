@@ -57,10 +57,7 @@ impl PageSpace {
     fn can_level<O: PageOwner>(&self, board: &Board, owner: &mut O, victim: BlockId) -> bool {
         let plane = board.geometry().plane_of_block(victim);
         let map_pages = if self.is_map(victim) { 0 } else { owner.map_writes(self, board, victim) };
-        let known = &self.planes[plane.index()];
-        let frontier = known.frontiers[Stream::Map.index()];
-        let left = frontier.block.map_or(0, |_| self.pages_per_block - frontier.next);
-        let map_blocks = map_pages.saturating_sub(left).div_ceil(self.pages_per_block);
-        known.free.len() > 1 + map_blocks
+        let map_blocks = self.opens((plane, Stream::Map), map_pages);
+        self.planes[plane.index()].free.len() > 1 + map_blocks
     }
 }

@@ -29,16 +29,30 @@ impl PageSpace {
         let (copied, done) = match moved {
             Ok(moved) => moved,
             Err(fault) => {
-                if !self.is_map(victim) {
-                    let _ = self.tell_moved(board, owner, victim, after);
-                }
-                return Err(fault);
+                // What was moved before it is on its way.
+                let moved = self.moves_end(board, victim, after);
+                let told = match self.is_map(victim) {
+                    true => Ok(moved),
+                    false => self.tell_moved(board, owner, victim, moved),
+                };
+                let told = told.or_else(|second| second.goes_on_without(moved));
+                return Err(fault.not_before(told.unwrap_or(moved)));
             }
         };
         if self.is_map(victim) || (copied == 0 && !owner.waits_for_every_erase()) {
             return Ok((copied, done));
         }
         self.tell_moved(board, owner, victim, done).map(|done| (copied, done))
+    }
+
+    /// When all is on flash that was moved out of a block from `after` on: copies stay in its plane,
+    /// those of a line go anywhere.
+    #[cold]
+    fn moves_end(&self, board: &Board, victim: BlockId, after: When) -> When {
+        let geometry = board.geometry();
+        let plane = geometry.plane_of_block(victim).0;
+        let planes = if self.lines.is_some() { 0..geometry.planes() } else { plane..plane + 1 };
+        planes.map(PlaneId).fold(after, |when, plane| board.nand().behind_plane(plane, when))
     }
 
     /// Pages of a data victim were moved: lets the owner write what flash must know.

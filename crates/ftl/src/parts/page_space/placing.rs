@@ -345,15 +345,17 @@ impl PageSpace {
 
     /// Free blocks that moved pages need where classes lend each other what their open blocks have
     /// left; none: no policy divides data.
-    pub(super) fn blocks_with_loans(&self, plane: PlaneId, pages: u32) -> Option<u32> {
+    fn blocks_with_loans(&self, plane: PlaneId, pages: u32) -> Option<u32> {
         let classes = self.placing.as_ref()?.classes;
-        let known = &self.planes[plane.index()];
-        let left = |class: u8| {
-            let frontier = known.frontiers[Stream::of_class(class).index()];
-            frontier.block.map_or(0, |_| self.pages_per_block - frontier.next)
-        };
+        let left = |class: u8| self.left_open((plane, Stream::of_class(class)));
         let room = (0..classes).map(left).sum();
         Some(self.units_for(pages.saturating_sub(room)))
+    }
+
+    /// Free blocks that so many moved pages of data take.
+    pub(super) fn opens_moved(&self, plane: PlaneId, pages: u32) -> u32 {
+        let lent = self.blocks_with_loans(plane, pages);
+        lent.unwrap_or_else(|| self.opens((plane, self.moved_data), pages))
     }
 
     /// Every class of data, or the two streams of every space.

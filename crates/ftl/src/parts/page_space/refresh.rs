@@ -2,8 +2,9 @@
 //! (`refresh`).
 //!
 //! Which blocks are due the gate knows, in the order in which they came to be. Each is collected as a
-//! victim would be, by itself, in an idle gap, a piece at a time where gaps collect in pieces; its
-//! pages go where collection would put them. An open block takes no more pages then; with lines it is
+//! victim would be, by itself, in an idle gap, a piece at a time where `gc.idle_pages` says so; its
+//! pages go where collection would put them. What is due twice over is moved behind the present
+//! request, as a whole, and nothing else is done then. An open block takes no more pages then; with lines it is
 //! its line that moves. Where free blocks are short garbage is collected first, as before a write of
 //! the host; what does not fit all the same waits behind the others.
 //!
@@ -39,7 +40,7 @@ pub fn ram_use(config: &SharedSettings) -> Vec<RamUse> {
 }
 
 impl PageSpace {
-    /// One step of refreshing; none: nothing is due that could be moved.
+    /// One step of refreshing in a gap; none: nothing is due that could be moved.
     #[inline]
     pub(super) fn refresh_idle<O: PageOwner>(
         &mut self,
@@ -50,24 +51,42 @@ impl PageSpace {
         if !board.nand().refreshes() {
             return Ok(None);
         }
-        match self.refresh_one(board, owner, after) {
+        let (waiting, hasty) = waiting(board, after);
+        match self.refresh_some(board, owner, (waiting, hasty), after) {
             Err(fault) => fault.unless_worn_out(),
             step => step,
         }
     }
 
+    /// One step of refreshing what cannot wait for a gap, and nothing else: none where nothing is due
+    /// twice over that could be moved.
     #[cold]
-    fn refresh_one<O: PageOwner>(
+    pub fn refresh_at_once<O: PageOwner>(
         &mut self,
         board: &mut Board,
         owner: &mut O,
         after: When,
     ) -> Result<Option<When>, Fault> {
-        for _ in 0..board.nand_mut().blocks_to_refresh(after) {
-            let Some(block) = board.nand_mut().next_to_refresh(after) else { break };
+        let (_, hasty) = waiting(board, after);
+        match self.refresh_some(board, owner, (hasty, hasty), after) {
+            Err(fault) => fault.unless_worn_out(),
+            step => step,
+        }
+    }
+
+    /// Tries so many of the blocks that are due, first those that are so twice over.
+    fn refresh_some<O: PageOwner>(
+        &mut self,
+        board: &mut Board,
+        owner: &mut O,
+        (most, hasty): (usize, usize),
+        after: When,
+    ) -> Result<Option<When>, Fault> {
+        for turn in 0..most {
+            let next = board.nand().next_to_refresh(turn < hasty);
+            let Some(block) = next else { continue };
             let step = self.refresh(board, owner, block, after)?;
-            let waiting = board.nand_mut().blocks_to_refresh(after);
-            board.level(Level::BlocksToRefresh, waiting as u64);
+            tell_waiting(board, after);
             if step.is_some() {
                 return Ok(step);
             }
@@ -84,11 +103,18 @@ impl PageSpace {
         after: When,
     ) -> Result<Option<When>, Fault> {
         let unit = self.unit_of(block);
-        if self.stream_of[unit.index()] == 0 || self.is_paused(unit) {
+        if self.stream_of[unit.index()] == 0 {
             board.nand_mut().needs_no_refresh(block);
             return Ok(None);
         }
-        let at_once = board.nand_mut().must_refresh(after);
+        if let Some(paused) = self.paused.filter(|_| self.is_paused(unit)) {
+            // Gaps have begun with it.
+            if self.fits(board, owner, unit) {
+                return self.go_on(board, owner, (paused, u32::MAX), after).map(Some);
+            }
+            board.nand_mut().put_refresh_off(block);
+            return Ok(None);
+        }
         let plane = board.geometry().plane_of_block(unit);
         let ready = match self.collect_if_short(board, owner, plane, after) {
             Ok(ready) => ready,
@@ -101,17 +127,7 @@ impl PageSpace {
         // Only what was done is a step.
         let step = (ready != after).then_some(ready);
         let Some(due) = board.nand().is_due_for(block) else { return Ok(step) };
-        let moved = if self.is_cached(unit) {
-            self.refresh_cached(board, owner, unit, ready)?
-        } else {
-            match self.fits_when_closed(board, owner, (unit, at_once)) {
-                true => {
-                    self.close_early(board, unit, ready)?;
-                    Some(self.move_out(board, owner, (unit, at_once), ready)?)
-                }
-                false => None,
-            }
-        };
+        let moved = self.refresh_where_it_fits(board, owner, (block, unit), ready)?;
         if moved.is_none() {
             board.nand_mut().put_refresh_off(block);
             return Ok(step);
@@ -122,6 +138,25 @@ impl PageSpace {
         };
         board.event(reason, 1);
         Ok(moved)
+    }
+
+    /// Moves a block, or a piece of it, where the free blocks hold that.
+    fn refresh_where_it_fits<O: PageOwner>(
+        &mut self,
+        board: &mut Board,
+        owner: &mut O,
+        (block, unit): (BlockId, BlockId),
+        after: When,
+    ) -> Result<Option<When>, Fault> {
+        if self.is_cached(unit) {
+            return self.refresh_cached(board, owner, unit, after);
+        }
+        let at_once = board.nand().must_refresh_this(block);
+        if !self.fits_when_closed(board, owner, (unit, at_once)) {
+            return Ok(None);
+        }
+        self.close_early(board, unit, after)?;
+        self.move_out(board, owner, (unit, at_once), after).map(Some)
     }
 
     /// Whether the free blocks hold what a block holds, or a piece of it, without what it has left
@@ -147,7 +182,8 @@ impl PageSpace {
         fits
     }
 
-    /// Moves a closed block, or the first pages of it.
+    /// Moves a closed block, or the first pages of it: all of one that cannot wait, whatever gaps have
+    /// begun with.
     fn move_out<O: PageOwner>(
         &mut self,
         board: &mut Board,
@@ -156,9 +192,16 @@ impl PageSpace {
         after: When,
     ) -> Result<When, Fault> {
         let (stream, _) = self.destination(board.nand(), unit);
-        self.is_candidate_no_more(board.nand(), unit);
-        let most = if at_once { u32::MAX } else { self.idle_pages };
-        self.go_on(board, owner, (Paused::new(unit, stream, Cause::Refresh), most), after)
+        if !at_once {
+            self.is_candidate_no_more(board.nand(), unit);
+            let begun = Paused::new(unit, stream, Cause::Refresh);
+            return self.go_on(board, owner, (begun, self.idle_pages), after);
+        }
+        let role = self.role(unit);
+        let emptied = self.empty(board, owner, (unit, stream), Cause::Refresh, after)?;
+        let erased = self.refreshed(board, (unit, role), emptied.0, emptied.1)?;
+        let plane = board.geometry().plane_of_block(unit);
+        self.level_behind(board, owner, plane, erased)
     }
 
     /// An open block, or line, takes no more pages.
@@ -190,8 +233,18 @@ impl PageSpace {
     ) -> Result<When, Fault> {
         let after = self.parity_before_erase(board, copied, after)?;
         let erased = self.release(board, unit, role, Cause::Refresh, after)?;
-        let waiting = board.nand_mut().blocks_to_refresh(erased);
-        board.level(Level::BlocksToRefresh, waiting as u64);
+        tell_waiting(board, erased);
         Ok(erased)
     }
+}
+
+/// Blocks that are due at this moment, and those of them that are so twice over.
+fn waiting(board: &mut Board, after: When) -> (usize, usize) {
+    let hasty = board.nand_mut().blocks_to_refresh_at_once(after);
+    (board.nand_mut().blocks_to_refresh(after), hasty)
+}
+
+fn tell_waiting(board: &mut Board, after: When) {
+    let waiting = board.nand_mut().blocks_to_refresh(after);
+    board.level(Level::BlocksToRefresh, waiting as u64);
 }

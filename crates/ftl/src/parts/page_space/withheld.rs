@@ -197,7 +197,9 @@ impl PageSpace {
         }
         let pool = &mut self.planes[plane.index()].free;
         let taken = if self.dynamic { pool.take_worn() } else { pool.take() };
-        let Some(block) = taken else { return Err(self.out_of_blocks(board, plane)) };
+        let Some(block) = taken else {
+            return Err(self.out_of_blocks(board, plane).not_before(when));
+        };
         self.stream_of[block.index()] = Stream::Data.mark();
         self.hold(board.nand(), block);
         Ok((block, when))

@@ -1,8 +1,12 @@
 //! How old the data of each block is, and when a patrol finds that it is too old. Where the patrol
 //! finds nothing it costs nothing, so that it is enough to know when it next finds something.
+//!
+//! The patrol goes by the clock of the device, and stands still while that is off; data ages by the
+//! same and by the time off.
 
 use super::patrol::Patrol;
 use super::queue::Queue;
+use crate::indexed_heap::{IndexedHeap, Slot};
 use crate::units::{BlockId, Nanos, zeroed};
 
 /// Ages of the blocks of a device.
@@ -13,17 +17,21 @@ pub(super) struct Ages {
     patrol: Patrol,
     /// When each block was programmed first since its erase, plus one; 0: not yet.
     written: Vec<Nanos>,
-    /// What the patrol has seen.
+    /// How long the device was off.
+    off: Nanos,
+    /// What the patrol has seen, by the clock.
     looked: Nanos,
-    /// When it next finds something, at the earliest.
-    next_find: Nanos,
+    /// When the patrol finds each block too old, by the clock: those that held something when it came
+    /// by last, or took a page since, and wait for no move.
+    finds: IndexedHeap,
 }
 
 impl Ages {
     /// Nothing is written.
     pub(super) fn new(limit: Nanos, patrol: Patrol, blocks: u32) -> Self {
-        let written = zeroed(if limit > 0 { blocks as usize } else { 0 });
-        Ages { limit, patrol, written, looked: 0, next_find: Nanos::MAX }
+        let blocks = if limit > 0 { blocks } else { 0 };
+        let (written, finds) = (zeroed(blocks as usize), IndexedHeap::new(blocks));
+        Ages { limit, patrol, written, off: 0, looked: 0, finds }
     }
 
     /// Age at which data is too old; 0: never.
@@ -31,13 +39,19 @@ impl Ages {
         self.limit
     }
 
-    /// When it next finds something, at the earliest; never is `Nanos::MAX`.
+    /// When it next finds something by the clock, at the earliest; never is `Nanos::MAX`.
+    #[inline]
     pub(super) fn next_find(&self) -> Nanos {
-        self.next_find
+        self.finds.min().map_or(Nanos::MAX, |slot| self.finds.key(slot).0)
     }
 
     fn written(&self, block: BlockId) -> Option<Nanos> {
         self.written.get(block.index())?.checked_sub(1)
+    }
+
+    /// A moment of the clock, and what the device was off until then.
+    pub(super) fn time(&self, clock: Nanos) -> Nanos {
+        clock.saturating_add(self.off)
     }
 
     /// Age of a block's data at a moment.
@@ -45,30 +59,35 @@ impl Ages {
         self.written(block).map_or(0, |written| now.saturating_sub(written))
     }
 
-    /// Whether a block's data is so many times as old as it may be.
-    pub(super) fn is_old(&self, block: BlockId, times: u64, now: Nanos) -> bool {
-        self.limit > 0 && self.of(block, now) / times >= self.limit
-    }
-
-    /// When it will be; never is `Nanos::MAX`.
+    /// When it is so many times as old as it may be; never is `Nanos::MAX`.
     pub(super) fn old_at(&self, block: BlockId, times: u64) -> Nanos {
         let age = self.limit.saturating_mul(times);
         self.written(block).map_or(Nanos::MAX, |written| written.saturating_add(age))
     }
 
     /// When the patrol finds a block too old, behind what it has seen.
-    fn found_at(&self, block: BlockId) -> Nanos {
-        self.patrol.visit(block, self.old_at(block, 1).max(self.looked + 1))
+    fn found_at(&self, block: BlockId) -> (Nanos, u64) {
+        let old_at = self.old_at(block, 1).saturating_sub(self.off);
+        (self.patrol.visit(block, old_at.max(self.looked + 1)), block.0.into())
     }
 
-    /// A page of a block is programmed.
-    pub(super) fn programmed(&mut self, block: BlockId, now: Nanos) {
+    /// A page of a block is programmed. The patrol looks for the block, unless it `waits` already: it
+    /// may have held nothing when the patrol came by.
+    pub(super) fn programmed(&mut self, block: BlockId, now: Nanos, waits: bool) {
         let Some(written) = self.written.get_mut(block.index()) else { return };
         if *written == 0 {
             *written = now + 1;
         }
-        // It may have held nothing when the patrol came by.
-        self.next_find = self.next_find.min(self.found_at(block));
+        if !waits && !self.finds.contains(Slot(block.0)) {
+            self.finds.push(Slot(block.0), self.found_at(block));
+        }
+    }
+
+    /// The patrol need not look for a block: it waits for its move, or is empty.
+    pub(super) fn look_no_more(&mut self, block: BlockId) {
+        if block.index() < self.written.len() && self.finds.contains(Slot(block.0)) {
+            self.finds.remove(Slot(block.0));
+        }
     }
 
     /// A block is empty.
@@ -76,23 +95,32 @@ impl Ages {
         if let Some(written) = self.written.get_mut(block.index()) {
             *written = 0;
         }
+        self.look_no_more(block);
     }
 
-    /// The patrol has come as far as `now`: what it found is due, if it holds anything.
-    #[cold]
-    pub(super) fn look(&mut self, now: Nanos, due: &mut Queue, holds: impl Fn(BlockId) -> bool) {
-        let before = due.len();
-        let found = |block: &BlockId| self.found_at(*block) <= now && holds(*block);
-        for block in (0..self.written.len() as u32).map(BlockId).filter(found) {
-            if !due.has(block) {
-                due.push(block);
+    /// The device was off for so long: data is the older for it.
+    pub(super) fn was_off(&mut self, time: Nanos) {
+        self.off = self.off.saturating_add(time);
+        for block in (0..self.written.len() as u32).map(BlockId) {
+            if self.finds.contains(Slot(block.0)) {
+                self.finds.change(Slot(block.0), self.found_at(block));
             }
         }
-        due.sort_behind(before, |block| self.found_at(block));
-        self.looked = now;
-        let others = (0..self.written.len() as u32).map(BlockId);
-        // What holds nothing is never found, until more is written to it.
-        let others = others.filter(|&block| !due.has(block) && holds(block));
-        self.next_find = others.map(|block| self.found_at(block)).min().unwrap_or(Nanos::MAX);
+    }
+
+    /// The patrol has come as far as `clock`: what it found is due, if it holds anything. What holds
+    /// nothing is not looked for, until more is written to it.
+    #[cold]
+    pub(super) fn look(&mut self, clock: Nanos, due: &mut Queue, holds: impl Fn(BlockId) -> bool) {
+        while self.next_find() <= clock
+            && let Some(Slot(number)) = self.finds.min()
+        {
+            let block = BlockId(number);
+            self.finds.remove(Slot(number));
+            if holds(block) {
+                due.push(block, self.old_at(block, 2));
+            }
+        }
+        self.looked = clock;
     }
 }

@@ -60,7 +60,7 @@ impl PageSpace {
             match self.collect_some(board, owner, when)? {
                 Some(collected) => when = collected,
                 None if self.planes[ALL.index()].free.is_empty() => {
-                    return Err(self.out_of_blocks(board, ALL));
+                    return Err(self.out_of_blocks(board, ALL).not_before(when));
                 }
                 None => break,
             }
@@ -192,11 +192,9 @@ impl PageSpace {
         (line, valid, count): (BlockId, u32, u32),
         data: u32,
     ) -> bool {
-        let frontier = self.planes[ALL.index()].frontiers[Stream::Map.index()];
-        let left = frontier.block.map_or(0, |_| self.pages_per_block - frontier.next);
         let parts = board.geometry().logical_pages.div_ceil(board.geometry().entries_per_page());
         let pages = owner.most_map_writes(self, line, valid).min(parts.saturating_mul(count + 1));
-        data + self.units_for(pages.saturating_sub(left)) <= self.planes[ALL.index()].free.len()
+        data + self.opens((ALL, Stream::Map), pages) <= self.planes[ALL.index()].free.len()
     }
 
     /// The closed line, of a group or of the map, that gains most.

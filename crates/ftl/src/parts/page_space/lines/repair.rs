@@ -123,18 +123,12 @@ impl PageSpace {
 
     /// Whether the free lines hold what moving so many pages of a line writes.
     fn repair_fits<O: PageOwner>(&self, owner: &mut O, (line, pages): (BlockId, u32)) -> bool {
-        let known = &self.planes[ALL.index()];
-        let lines = |stream: Stream, pages: u32| {
-            let frontier = known.frontiers[stream.index()];
-            let left = frontier.block.map_or(0, |_| self.pages_per_block - frontier.next);
-            self.units_for(pages.saturating_sub(left))
-        };
+        let free = self.planes[ALL.index()].free.len();
         if self.is_map(line) {
-            return lines(Stream::Map, pages) <= known.free.len();
+            return self.opens((ALL, Stream::Map), pages) <= free;
         }
-        let lent = self.blocks_with_loans(ALL, pages);
-        let data = lent.unwrap_or_else(|| lines(self.moved_data, pages));
-        data + lines(Stream::Map, owner.most_map_writes(self, line, pages)) <= known.free.len()
+        let map_pages = owner.most_map_writes(self, line, pages);
+        self.opens_moved(ALL, pages) + self.opens((ALL, Stream::Map), map_pages) <= free
     }
 
     /// Moves one page of a line, or some that are on the die that failed, and lets the owner update

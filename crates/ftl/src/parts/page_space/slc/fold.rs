@@ -196,15 +196,12 @@ impl PageSpace {
         if valid == 0 && !owner.waits_for_every_erase() {
             return true;
         }
-        let plane = &self.planes[board.geometry().plane_of_block(victim).index()];
-        let blocks = |stream: Stream, pages: u32| {
-            let frontier = plane.frontiers[stream.index()];
-            let left = frontier.block.map_or(0, |_| self.pages_per_block - frontier.next);
-            pages.saturating_sub(left).div_ceil(self.pages_per_block)
-        };
-        let (data, free) = (blocks(Stream::Data, valid), plane.free.len());
-        data + blocks(Stream::Map, owner.most_map_writes(self, victim, valid)) <= free
-            || data + blocks(Stream::Map, owner.map_writes(self, board, victim)) <= free
+        let plane = board.geometry().plane_of_block(victim);
+        let free = self.planes[plane.index()].free.len();
+        let data = self.opens((plane, Stream::Data), valid);
+        let fits = |pages: u32| data + self.opens((plane, Stream::Map), pages) <= free;
+        fits(owner.most_map_writes(self, victim, valid))
+            || fits(owner.map_writes(self, board, victim))
     }
 
     /// Moves up to `most` pages of a closed block of the cache to the dense frontier of the host's

@@ -1,7 +1,19 @@
-//! A binary heap over slots whose keys can change: the smallest key is on top.
+//! A binary heap over numbered places of a table whose keys can change: the smallest key is on top.
+//! Nothing is allocated once it is made.
 
-use super::Slot;
-use ftlab_flash::units::zeroed;
+use crate::units::zeroed;
+
+/// A place in a table, such as that of an entry in a cache.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Slot(pub u32);
+
+impl Slot {
+    /// The number as an array index.
+    #[inline]
+    pub fn index(self) -> usize {
+        self.0 as usize
+    }
+}
 
 /// Slots by key; equal keys in order of the second number.
 #[derive(Clone, Debug)]
@@ -23,21 +35,25 @@ impl IndexedHeap {
     }
 
     /// Slots in the heap.
+    #[inline]
     pub fn count(&self) -> u32 {
         self.heap.len() as u32
     }
 
     /// Whether a slot is in the heap.
+    #[inline]
     pub fn contains(&self, slot: Slot) -> bool {
         self.place[slot.0 as usize] != 0
     }
 
     /// The slot with the smallest key.
+    #[inline]
     pub fn min(&self) -> Option<Slot> {
         self.heap.first().map(|&slot| Slot(slot))
     }
 
     /// Key of a slot; it stays readable after the slot left.
+    #[inline]
     pub fn key(&self, slot: Slot) -> (u64, u64) {
         self.keys[slot.0 as usize]
     }
