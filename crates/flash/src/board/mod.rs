@@ -5,6 +5,7 @@
 //! never computes time.
 
 pub mod energy;
+pub mod link;
 pub mod nand;
 pub mod pcm;
 pub mod ram;
@@ -17,6 +18,7 @@ use crate::board::settings::{
 use crate::meter::{BlockRole, Cause, Event, Level, Meter};
 use crate::request::PageIo;
 use crate::units::{BlockId, Lpn, Nanos, Ppn, Tag};
+use link::Link;
 use nand::fault::Fault;
 use nand::geometry::Geometry;
 use nand::run::Mover;
@@ -36,6 +38,7 @@ pub struct Board {
     search: SearchSettings,
     ram: Ram,
     pcm: Pcm,
+    link: Link,
 }
 
 /// What is searched for.
@@ -68,6 +71,7 @@ impl Board {
             search: config.search.clone(),
             ram: Ram::new(config),
             pcm: Pcm::new(config),
+            link: Link::new(false, 0, 0, 1),
         }
     }
 

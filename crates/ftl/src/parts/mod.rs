@@ -67,3 +67,4 @@ pub mod trim_records;
 pub mod values;
 pub mod victim;
 pub mod wear;
+pub mod zone_rules;

@@ -66,7 +66,7 @@ impl PageSpace {
         victim: BlockId,
         after: When,
     ) -> Result<When, Fault> {
-        let plane = board.geometry().plane_of_block(victim);
+        let plane = self.plane_of_unit(board.nand(), victim);
         let collected = self.collect(board, owner, victim, after)?;
         self.level(board, owner, plane, collected)
     }
@@ -140,7 +140,7 @@ impl PageSpace {
         if self.is_map(victim) || weight == 0 {
             return (victim, found);
         }
-        let plane = board.geometry().plane_of_block(victim);
+        let plane = self.plane_of_unit(board.nand(), victim);
         let census = self.census(board.nand());
         let equals = self.planes[plane.index()].victims.equals(&census, victim);
         let (mut best, mut looked_at) = ((weight, victim), 0);
@@ -181,7 +181,7 @@ impl PageSpace {
         if self.idle_pages == u32::MAX {
             return self.fits(board, owner, victim);
         }
-        let plane = &self.planes[board.geometry().plane_of_block(victim).index()];
+        let plane = &self.planes[self.plane_of_unit(board.nand(), victim).index()];
         let valid = self.valid_in(board.nand(), victim);
         let piece = valid.min(self.idle_pages);
         let at_once = owner.map_writes(self, board, victim);
@@ -207,7 +207,7 @@ impl PageSpace {
 
     /// Whether the free blocks hold the valid pages of a victim and so many map pages.
     fn holds_moved(&self, board: &Board, victim: BlockId, map_pages: u32) -> bool {
-        let plane = &self.planes[board.geometry().plane_of_block(victim).index()];
+        let plane = &self.planes[self.plane_of_unit(board.nand(), victim).index()];
         let valid = self.valid_in(board.nand(), victim);
         let valid = valid + self.skipped_for(valid);
         let blocks = |stream: Stream, pages: u32| {
@@ -219,7 +219,7 @@ impl PageSpace {
         if self.is_map(victim) {
             return blocks(Stream::Map, valid) <= free;
         }
-        let lent = self.blocks_with_loans(board.geometry().plane_of_block(victim), valid);
+        let lent = self.blocks_with_loans(self.plane_of_unit(board.nand(), victim), valid);
         let moved = lent.unwrap_or_else(|| blocks(self.moved_data, valid));
         moved + blocks(Stream::Map, map_pages) <= free
     }
@@ -256,7 +256,7 @@ impl PageSpace {
     ) -> Result<When, Fault> {
         board.victim(copied);
         self.reclaimed += 1;
-        self.adapt(board.geometry().plane_of_block(victim), copied);
+        self.adapt(self.plane_of_unit(board.nand(), victim), copied);
         let cause = if role == BlockRole::Map { Cause::GcMapBlock } else { Cause::Gc };
         // What was flushed once keeps its parity, where no capacitor saves that of its copies.
         let after = if copied > 0 { self.flush_parity(board, after)? } else { after };
@@ -306,7 +306,7 @@ impl PageSpace {
             self.line_of_group_freed(block);
             return self.release_line(board, block, (role, cause), after);
         }
-        let plane = board.geometry().plane_of_block(block);
+        let plane = self.plane_of_unit(board.nand(), block);
         match board.erase(block, role, cause, after) {
             Ok(done) => {
                 let is_levelled = self.put_back(board.nand(), block, plane);

@@ -167,7 +167,7 @@ impl PageSpace {
             Cause::Refresh => self.refreshed(board, (victim, role), copied, done)?,
             _ => self.reclaimed(board, (victim, role), copied, done)?,
         };
-        let plane = board.geometry().plane_of_block(victim);
+        let plane = self.plane_of_unit(board.nand(), victim);
         if self.idle_pages < u32::MAX {
             // A step of its own: a request may come before it.
             self.level_due = Some(plane);
@@ -186,7 +186,7 @@ impl PageSpace {
         after: When,
     ) -> Result<When, Fault> {
         let Some(paused) = self.paused else { return Ok(after) };
-        if board.geometry().plane_of_block(paused.victim) != plane
+        if self.plane_of_unit(board.nand(), paused.victim) != plane
             || !self.fits(board, owner, paused.victim)
         {
             return Ok(after);

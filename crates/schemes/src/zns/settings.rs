@@ -1,0 +1,202 @@
+//! The settings of `zns`, and what follows from them before any run.
+
+use ftlab_flash::board::settings::PartialWrite;
+use ftlab_flash::memory::{Memory, RamUse};
+use ftlab_flash::settings::{Bytes, Optional, SettingError};
+use ftlab_flash::{choices, settings};
+use ftlab_ftl::parts::alloc::AllocUnit;
+use ftlab_ftl::parts::page_mapped::{self, GC_LOW};
+use ftlab_ftl::parts::zone_rules::ZoneRules;
+use ftlab_ftl::scheme::SchemeConfig;
+
+choices! {
+    /// What the host does after a power cut with zones that are half written.
+    pub enum AfterCut {
+        /// Writes them on.
+        GoOn = "go_on",
+        /// Finishes them, and begins others.
+        Finish = "finish",
+    }
+}
+
+/// What this scheme sees of the settings.
+pub(crate) type Config = SchemeConfig<ZnsSettings>;
+
+settings! {
+    /// Settings of `zns`.
+    pub struct ZnsSettings in "zns" {
+        /// Empty zones below which the host collects, and at which it stops.
+        reserve: u32 = GC_LOW, legal("2..=1000000", |v| (2..=1_000_000).contains(v)),
+            source("open: docs/papers/zns.md; as ideal_page.gc_low");
+        /// Channels that a zone is spread over, a divisor of the device's: fewer make more and
+        /// smaller zones; auto: all.
+        width: Optional<u32> = Optional(None),
+            legal("auto, or 1..=4096", |v| v.0.is_none_or(|n| (1..=4096).contains(&n))),
+            source("docs/papers/zns.md: FEMU");
+        /// Zones that can be open at once; to open another one the drive closes one.
+        max_open: u32 = 14, legal("1..=1000000", |v| (1..=1_000_000).contains(v)),
+            source("docs/papers/zns.md: WD ZN540");
+        /// Zones that can be open or closed at once: half written.
+        max_active: u32 = 14, legal("1..=1000000", |v| (1..=1_000_000).contains(v)),
+            source("docs/papers/zns.md: WD ZN540");
+        /// Bytes of a zone that can be written, as many in each of its blocks; auto: all.
+        zone_capacity: Optional<Bytes> = Optional(None), legal("", |_| true),
+            source("docs/papers/zns.md: FEMU");
+        /// Whether the drive copies what the host collects (Simple Copy), instead of the host
+        /// reading and writing it.
+        copy_in_device: bool = false, legal("", |_| true), source("docs/papers/zns.md");
+        /// What the host does after a power cut with zones that are half written.
+        after_cut: AfterCut = AfterCut::GoOn, legal("", |_| true),
+            source("open: docs/papers/zns.md");
+    }
+}
+
+/// Flash pages of each block of a zone that are written; 0: all.
+fn rows(config: &Config) -> u32 {
+    let row = row_bytes(config);
+    config.own.zone_capacity.0.map_or(0, |bytes| (bytes.0 / row) as u32)
+}
+
+/// Bytes of one flash page of each block of a zone.
+fn row_bytes(config: &Config) -> u64 {
+    let device = &config.device;
+    let sets = u64::from(device.channels / width(config).clamp(1, device.channels));
+    (device.plane_count() / sets) * device.page_bytes.0
+}
+
+fn width(config: &Config) -> u32 {
+    config.own.width.0.unwrap_or(config.device.channels)
+}
+
+/// The same device with lines as zones.
+pub(super) fn zoned(config: &Config) -> Config {
+    let mut zoned = config.clone();
+    zoned.shared.alloc.unit = AllocUnit::Line;
+    zoned.shared.zones = Some(ZoneRules {
+        channels: width(config),
+        rows: rows(config),
+        max_open: config.own.max_open,
+        copy_in_device: config.own.copy_in_device,
+        finish_after_cut: config.own.after_cut == AfterCut::Finish,
+    });
+    zoned
+}
+
+/// Empty zones below which the host collects.
+pub(super) fn threshold(config: &Config) -> u32 {
+    page_mapped::threshold(config, config.own.reserve)
+}
+
+/// Zones of the host that are written at once: of each class, and of records of trims.
+fn written_at_once(config: &Config) -> u32 {
+    let classes = u32::from(config.data_classes()).max(1 + u32::from(config.gc.separate_frontiers));
+    classes + 1
+}
+
+/// Bytes by structure: the drive's are those of its zones, 8 each; the log's are the host's.
+pub(super) fn ram_use(config: &Config) -> Vec<RamUse> {
+    let zoned = zoned(config);
+    let bytes = page_mapped::table_bytes(config);
+    let map = RamUse { structure: "page_table", bytes, memory: Memory::Host };
+    let mut all = page_mapped::ram_use(&zoned, &[map]);
+    all.iter_mut().for_each(|structure| structure.memory = Memory::Host);
+    let bytes = 8 * u64::from(zoned.units());
+    all.push(RamUse { structure: "zones", bytes, memory: Memory::Sram });
+    all
+}
+
+fn conflict<T>(text: String) -> Result<T, SettingError> {
+    Err(SettingError::Conflict(text))
+}
+
+/// Whether the settings go together.
+pub(super) fn check(config: &Config) -> Result<(), SettingError> {
+    check_shape(config)?;
+    check_limits(config)?;
+    check_device(config)?;
+    let zoned = zoned(config);
+    zoned.shared.check().map_err(|error| {
+        SettingError::Conflict(format!("zones are lines (alloc.unit = line): {error}"))
+    })?;
+    page_mapped::check(&zoned)
+}
+
+fn check_shape(config: &Config) -> Result<(), SettingError> {
+    let (channels, width) = (config.device.channels, width(config));
+    if width > channels || channels % width != 0 {
+        return conflict(format!(
+            "zns.width = {width} does not divide the {channels} channels of the device \
+             (device.channels); legal: auto, or a divisor"
+        ));
+    }
+    let Some(capacity) = config.own.zone_capacity.0 else { return Ok(()) };
+    let row = row_bytes(config);
+    let flash_pages = config.device.units_per_block() / config.device.units_per_page();
+    let most = row * u64::from(flash_pages);
+    if capacity.0 == 0 || capacity.0 % row != 0 || capacity.0 > most {
+        return conflict(format!(
+            "zns.zone_capacity = {} is no number of flash pages of every block of a zone; legal: auto, \
+             or a multiple of {row} bytes up to {most}",
+            capacity.0
+        ));
+    }
+    Ok(())
+}
+
+fn check_limits(config: &Config) -> Result<(), SettingError> {
+    let ZnsSettings { max_open, max_active, .. } = config.own;
+    if max_open > max_active {
+        return conflict(format!(
+            "zns.max_open = {max_open} is more than zns.max_active = {max_active}, and an open zone is \
+             active; legal: up to {max_active}"
+        ));
+    }
+    let wanted = written_at_once(config);
+    if wanted > max_active {
+        return conflict(format!(
+            "{} classes of data and the records of trims write {wanted} zones at once, and \
+             zns.max_active = {max_active}; legal: fewer classes (gc.placement = {}), or a drive of more \
+             active zones",
+            wanted - 1,
+            config.gc.placement.name()
+        ));
+    }
+    Ok(())
+}
+
+/// What the drive would do with the host's pages on its own.
+fn check_device(config: &Config) -> Result<(), SettingError> {
+    if config.io.partial_write == PartialWrite::Rmw {
+        return conflict(
+            "io.partial_write = rmw does not go with zns: the drive does not know where the old page \
+             lies; legal: whole_page"
+                .to_owned(),
+        );
+    }
+    let moves = |what: String| {
+        conflict(format!(
+            "{what} does not go with zns: the drive would move pages, and the host knows where they \
+             are; legal: none of it"
+        ))
+    };
+    if config.rain.stripe > 0 {
+        return moves(format!("rain.stripe = {}", config.rain.stripe));
+    }
+    if let Some(die) = config.nand.failing_die.0 {
+        return moves(format!("nand.failing_die = {die}"));
+    }
+    if config.refresh.is_on() {
+        let refresh = &config.refresh;
+        return moves(format!(
+            "refresh.reads = {}, refresh.days = {}",
+            refresh.reads, refresh.days
+        ));
+    }
+    Ok(())
+}
+
+/// Physical blocks: data, records, and a reserve of zones.
+pub(super) fn minimum_blocks(config: &Config) -> u64 {
+    let zoned = zoned(config);
+    page_mapped::minimum_blocks(&zoned, threshold(&zoned))
+}
