@@ -39,6 +39,8 @@ pub struct Row {
     pub ram_use: fn(&Config) -> Vec<RamUse>,
     /// Whether it buffers the host's data itself.
     pub buffers_data: bool,
+    /// Whether the host has its map, so that the drive cannot put pages off.
+    pub maps_in_host: bool,
     /// Whether it looks at what pages hold.
     pub reads_content: bool,
     /// Why its map cache cannot be cleaned, where it cannot.
@@ -87,6 +89,7 @@ where
         minimum_blocks: |config| S::minimum_blocks(&seen::<S>(config)),
         ram_use: |config| fit::ram_use::<S>(config, &seen::<S>(config)),
         buffers_data: S::BUFFERS_DATA,
+        maps_in_host: S::MAPS_IN_HOST,
         reads_content: S::READS_CONTENT,
         uncleanable: |config| S::uncleanable(&seen::<S>(config)),
         open: |config, seed| Ok(Box::new(open::<S>(config, seed)?)),

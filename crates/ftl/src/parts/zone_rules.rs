@@ -8,7 +8,7 @@ use ftlab_flash::board::nand::geometry::Geometry;
 pub struct ZoneRules {
     /// Channels that a zone is spread over, a divisor of the device's.
     pub channels: u32,
-    /// Flash pages of each of its blocks that are written, 0: all of them.
+    /// Flash pages of each of its blocks that are written; at least 1.
     pub rows: u32,
     /// Zones that can be open at once; at least 1.
     pub max_open: u32,
@@ -26,7 +26,7 @@ impl ZoneRules {
 
     /// Flash pages of each block of a zone that are written, of so many.
     pub fn rows(&self, all: u32) -> u32 {
-        if self.rows == 0 { all } else { self.rows.min(all) }
+        self.rows.min(all)
     }
 
     /// Pages of a zone of good blocks.

@@ -1,8 +1,9 @@
 //! The settings of `zns`, and what follows from them before any run.
 
+use ftlab_flash::board::nand::geometry::PlacementOrder;
 use ftlab_flash::board::settings::PartialWrite;
 use ftlab_flash::memory::{Memory, RamUse};
-use ftlab_flash::settings::{Bytes, Optional, SettingError};
+use ftlab_flash::settings::{Optional, SettingError};
 use ftlab_flash::{choices, settings};
 use ftlab_ftl::parts::alloc::AllocUnit;
 use ftlab_ftl::parts::page_mapped::{self, GC_LOW};
@@ -39,8 +40,9 @@ settings! {
         /// Zones that can be open or closed at once: half written.
         max_active: u32 = 14, legal("1..=1000000", |v| (1..=1_000_000).contains(v)),
             source("docs/papers/zns.md: WD ZN540");
-        /// Bytes of a zone that can be written, as many in each of its blocks; auto: all.
-        zone_capacity: Optional<Bytes> = Optional(None), legal("", |_| true),
+        /// Share of a zone that can be written: so much of each of its blocks, a flash page at least.
+        zone_capacity: f64 = 1.0, legal("above 0 and up to 1, for example 0.75 or 75%",
+            |v| *v > 0.0 && *v <= 1.0),
             source("docs/papers/zns.md: FEMU");
         /// Whether the drive copies what the host collects (Simple Copy), instead of the host
         /// reading and writing it.
@@ -51,27 +53,23 @@ settings! {
     }
 }
 
-/// Flash pages of each block of a zone that are written; 0: all.
+/// Flash pages of each block of a zone that are written.
 fn rows(config: &Config) -> u32 {
-    let row = row_bytes(config);
-    config.own.zone_capacity.0.map_or(0, |bytes| (bytes.0 / row) as u32)
-}
-
-/// Bytes of one flash page of each block of a zone.
-fn row_bytes(config: &Config) -> u64 {
-    let device = &config.device;
-    let sets = u64::from(device.channels / width(config).clamp(1, device.channels));
-    (device.plane_count() / sets) * device.page_bytes.0
+    let all = config.device.units_per_block() / config.device.units_per_page();
+    ((config.own.zone_capacity * f64::from(all)) as u32).max(1)
 }
 
 fn width(config: &Config) -> u32 {
     config.own.width.0.unwrap_or(config.device.channels)
 }
 
-/// The same device with lines as zones.
+/// The same device with lines as zones, whose pages follow one another in a fixed order.
 pub(super) fn zoned(config: &Config) -> Config {
     let mut zoned = config.clone();
     zoned.shared.alloc.unit = AllocUnit::Line;
+    if zoned.shared.alloc.order == PlacementOrder::Dynamic {
+        zoned.shared.alloc.order = PlacementOrder::ChannelDiePlane;
+    }
     zoned.shared.zones = Some(ZoneRules {
         channels: width(config),
         rows: rows(config),
@@ -127,17 +125,6 @@ fn check_shape(config: &Config) -> Result<(), SettingError> {
         return conflict(format!(
             "zns.width = {width} does not divide the {channels} channels of the device \
              (device.channels); legal: auto, or a divisor"
-        ));
-    }
-    let Some(capacity) = config.own.zone_capacity.0 else { return Ok(()) };
-    let row = row_bytes(config);
-    let flash_pages = config.device.units_per_block() / config.device.units_per_page();
-    let most = row * u64::from(flash_pages);
-    if capacity.0 == 0 || capacity.0 % row != 0 || capacity.0 > most {
-        return conflict(format!(
-            "zns.zone_capacity = {} is no number of flash pages of every block of a zone; legal: auto, \
-             or a multiple of {row} bytes up to {most}",
-            capacity.0
         ));
     }
     Ok(())
