@@ -11,7 +11,7 @@
 //! Drive: the write pointer and state of every zone, 8 bytes each. A zone is a line, the blocks with
 //! one number of all planes of `zns.width` channels. Host: the page table, 4 bytes a logical page,
 //! and what is valid of every zone; one zone that is written for every class of `gc.placement`, and
-//! one for the records of trims.
+//! one for the records of trims. With `zns.mode = raw` there is no log: the workload writes the zones.
 //!
 //! # Read
 //! The host looks up and reads one page.
@@ -39,9 +39,11 @@
 //! # Settings
 //! The table in `zns/settings.rs`, and the groups `gc`, `placement` and `alloc` but for `alloc.unit`.
 
+mod raw;
 mod settings;
 
-pub use settings::{AfterCut, ZnsSettings};
+use raw::RawZones;
+pub use settings::{AfterCut, ZnsSettings, ZoneMode};
 
 use crate::zns::settings::{Config, threshold, zoned};
 use ftlab_flash::board::Board;
@@ -51,19 +53,31 @@ use ftlab_flash::memory::RamUse;
 use ftlab_flash::request::PageIo;
 use ftlab_flash::settings::SettingError;
 use ftlab_flash::units::{Lpn, Ppn, Tag, pack, unpack, zeroed};
-use ftlab_ftl::forward;
+use ftlab_ftl::answers::{Location, Room};
 use ftlab_ftl::parts::page_mapped::{self, PageMapped, PageTable};
-use ftlab_ftl::parts::page_space::Moved;
+use ftlab_ftl::parts::page_space::{Moved, PageSpace};
 use ftlab_ftl::scheme::{Classification, Family, Paper, Scheme};
 
 /// The name under which the scheme table finds this file's scheme.
 pub type Rostered = Zns;
 
-/// A zoned drive, and a page log of the host's on it.
+/// A zoned drive, and who writes it.
 #[derive(Clone)]
 pub struct Zns {
-    base: PageMapped<HostTable>,
+    writer: Writer,
 }
+
+#[derive(Clone)]
+#[allow(clippy::large_enum_variant, reason = "a device has one of them")]
+enum Writer {
+    /// A page log of the host's.
+    Log(HostLog),
+    /// The workload itself.
+    Raw(RawZones),
+}
+
+/// The host's log.
+type HostLog = PageMapped<HostTable>;
 
 /// The host's page table: nobody waits for its memory.
 #[derive(Clone)]
@@ -136,27 +150,80 @@ impl Scheme for Zns {
 
     fn format(board: &mut Board, config: &Config, seed: u64) -> Result<Self, Fault> {
         let zoned = zoned(config);
+        if config.own.mode == ZoneMode::Raw {
+            let writer = Writer::Raw(RawZones::new(board, &zoned, seed));
+            return Ok(Zns { writer });
+        }
         let table = HostTable { entries: zeroed(board.geometry().logical_pages as usize) };
-        Ok(Zns { base: PageMapped::new(board, &zoned, threshold(&zoned), table, seed) })
+        let log = PageMapped::new(board, &zoned, threshold(&zoned), table, seed);
+        Ok(Zns { writer: Writer::Log(log) })
     }
 
-    #[inline]
     fn read(&mut self, board: &mut Board, io: &PageIo, after: When) -> Result<(When, Tag), Fault> {
-        self.base.read(board, io, after)
+        match &mut self.writer {
+            Writer::Log(log) => log.read(board, io, after),
+            Writer::Raw(zones) => zones.read(board, io, after),
+        }
     }
 
     fn write(&mut self, board: &mut Board, io: &PageIo, after: When) -> Result<When, Fault> {
-        let (place, ready) = self.base.make_room(board, io, after)?;
-        self.base.put(board, io, place, ready)
+        match &mut self.writer {
+            Writer::Log(log) => {
+                let (place, ready) = log.make_room(board, io, after)?;
+                log.put(board, io, place, ready)
+            }
+            Writer::Raw(zones) => zones.write(board, io, after),
+        }
     }
 
     fn trim(&mut self, board: &mut Board, io: &PageIo, after: When) -> Result<When, Fault> {
-        let _ = self.base.trim(board, io.lpn);
-        Ok(after)
+        match &mut self.writer {
+            Writer::Log(log) => {
+                let _ = log.trim(board, io.lpn);
+                Ok(after)
+            }
+            Writer::Raw(zones) => zones.trim(board, io, after),
+        }
     }
 
-    forward!(base: flush, idle, locate, room);
-    forward!(base.space: measuring_begins, self_check);
+    /// What was written to a zone is there.
+    fn flush(&mut self, board: &mut Board, after: When) -> Result<When, Fault> {
+        match &mut self.writer {
+            Writer::Log(log) => log.flush(board, after),
+            Writer::Raw(_) => Ok(after),
+        }
+    }
+
+    fn idle(&mut self, board: &mut Board, after: When) -> Result<Option<When>, Fault> {
+        match &mut self.writer {
+            Writer::Log(log) => log.idle(board, after),
+            Writer::Raw(_) => Ok(None),
+        }
+    }
+
+    fn locate(&self, board: &Board, lpn: Lpn) -> Location {
+        match &self.writer {
+            Writer::Log(log) => log.locate(board, lpn),
+            Writer::Raw(zones) => zones.locate(lpn),
+        }
+    }
+
+    fn room(&self) -> Room {
+        self.space().room()
+    }
+
+    fn measuring_begins(&mut self, board: &mut Board) {
+        if let Writer::Log(log) = &mut self.writer {
+            log.space.measuring_begins(board);
+        }
+    }
+
+    fn self_check(&self, board: &Board) -> Result<(), String> {
+        match &self.writer {
+            Writer::Log(log) => log.space.self_check(board),
+            Writer::Raw(zones) => zones.self_check(board),
+        }
+    }
 
     fn power_off(self) -> Self::Survivor {}
 
@@ -168,9 +235,22 @@ impl Scheme for Zns {
         after: When,
     ) -> Result<(Self, When), Fault> {
         let zoned = zoned(config);
+        if config.own.mode == ZoneMode::Raw {
+            let (zones, when) = RawZones::recover(board, &zoned, seed, after)?;
+            return Ok((Zns { writer: Writer::Raw(zones) }, when));
+        }
         let table = |_: &mut Board, entries, when| (HostTable { entries }, when);
         let how = (threshold(&zoned), seed);
-        let (base, when) = PageMapped::recover(board, &zoned, how, table, after)?;
-        Ok((Zns { base }, when))
+        let (log, when) = PageMapped::recover(board, &zoned, how, table, after)?;
+        Ok((Zns { writer: Writer::Log(log) }, when))
+    }
+}
+
+impl Zns {
+    fn space(&self) -> &PageSpace {
+        match &self.writer {
+            Writer::Log(log) => &log.space,
+            Writer::Raw(zones) => &zones.space,
+        }
     }
 }

@@ -62,3 +62,4 @@ mod victims_waftl;
 mod waftl;
 mod waftl_map;
 mod waftl_ready;
+mod zns;

@@ -14,6 +14,9 @@ pub struct ZoneRules {
     pub max_open: u32,
     /// The drive copies what the host's collection moves, and nothing of it crosses the link.
     pub copy_in_device: bool,
+    /// Whether the host says by itself which zone a page goes to: any class may write on what was
+    /// found after a power cut.
+    pub raw: bool,
     /// Whether zones that a power cut left half written are finished instead of written on.
     pub finish_after_cut: bool,
 }

@@ -1,5 +1,6 @@
 //! The settings of `zns`, and what follows from them before any run.
 
+use super::raw;
 use ftlab_flash::board::nand::geometry::PlacementOrder;
 use ftlab_flash::board::settings::PartialWrite;
 use ftlab_flash::memory::{Memory, RamUse};
@@ -7,8 +8,20 @@ use ftlab_flash::settings::{Optional, SettingError};
 use ftlab_flash::{choices, settings};
 use ftlab_ftl::parts::alloc::AllocUnit;
 use ftlab_ftl::parts::page_mapped::{self, GC_LOW};
+use ftlab_ftl::parts::page_space::settings::GcSettings;
+use ftlab_ftl::parts::placement::CLASSES_MAX;
 use ftlab_ftl::parts::zone_rules::ZoneRules;
 use ftlab_ftl::scheme::SchemeConfig;
+
+choices! {
+    /// Who writes zones.
+    pub enum ZoneMode {
+        /// A log of the host's, under the workload: any page can be written.
+        HostLog = "host_log",
+        /// The workload: it writes zones from front to back, and trims them as a whole.
+        Raw = "raw",
+    }
+}
 
 choices! {
     /// What the host does after a power cut with zones that are half written.
@@ -26,6 +39,8 @@ pub(crate) type Config = SchemeConfig<ZnsSettings>;
 settings! {
     /// Settings of `zns`.
     pub struct ZnsSettings in "zns" {
+        /// Who writes zones.
+        mode: ZoneMode = ZoneMode::HostLog, legal("", |_| true), source("docs/papers/zns.md");
         /// Empty zones below which the host collects, and at which it stops.
         reserve: u32 = GC_LOW, legal("2..=1000000", |v| (2..=1_000_000).contains(v)),
             source("open: docs/papers/zns.md; as ideal_page.gc_low");
@@ -75,6 +90,7 @@ pub(super) fn zoned(config: &Config) -> Config {
         rows: rows(config),
         max_open: config.own.max_open,
         copy_in_device: config.own.copy_in_device,
+        raw: config.own.mode == ZoneMode::Raw,
         finish_after_cut: config.own.after_cut == AfterCut::Finish,
     });
     zoned
@@ -94,12 +110,14 @@ fn written_at_once(config: &Config) -> u32 {
 /// Bytes by structure: the drive's are those of its zones, 8 each; the log's are the host's.
 pub(super) fn ram_use(config: &Config) -> Vec<RamUse> {
     let zoned = zoned(config);
-    let bytes = page_mapped::table_bytes(config);
-    let map = RamUse { structure: "page_table", bytes, memory: Memory::Host };
-    let mut all = page_mapped::ram_use(&zoned, &[map]);
-    all.iter_mut().for_each(|structure| structure.memory = Memory::Host);
     let bytes = 8 * u64::from(zoned.units());
-    all.push(RamUse { structure: "zones", bytes, memory: Memory::Sram });
+    let mut all = vec![RamUse { structure: "zones", bytes, memory: Memory::Sram }];
+    if config.own.mode == ZoneMode::HostLog {
+        let bytes = page_mapped::table_bytes(config);
+        let map = RamUse { structure: "page_table", bytes, memory: Memory::Host };
+        let log = page_mapped::ram_use(&zoned, &[map]);
+        all.extend(log.into_iter().map(|structure| RamUse { memory: Memory::Host, ..structure }));
+    }
     all
 }
 
@@ -112,6 +130,9 @@ pub(super) fn check(config: &Config) -> Result<(), SettingError> {
     check_shape(config)?;
     check_limits(config)?;
     check_device(config)?;
+    if config.own.mode == ZoneMode::Raw {
+        check_raw(config)?;
+    }
     let zoned = zoned(config);
     zoned.shared.check().map_err(|error| {
         SettingError::Conflict(format!("zones are lines (alloc.unit = line): {error}"))
@@ -137,6 +158,9 @@ fn check_limits(config: &Config) -> Result<(), SettingError> {
             "zns.max_open = {max_open} is more than zns.max_active = {max_active}, and an open zone is \
              active; legal: up to {max_active}"
         ));
+    }
+    if config.own.mode == ZoneMode::Raw {
+        return Ok(());
     }
     let wanted = written_at_once(config);
     if wanted > max_active {
@@ -182,8 +206,46 @@ fn check_device(config: &Config) -> Result<(), SettingError> {
     Ok(())
 }
 
-/// Physical blocks: data, records, and a reserve of zones.
+/// Nothing collects what the workload writes itself.
+fn check_raw(config: &Config) -> Result<(), SettingError> {
+    let (own, usual) = (&config.own, ZnsSettings::default());
+    let is_collecting = own.reserve != usual.reserve
+        || own.copy_in_device != usual.copy_in_device
+        || own.after_cut != usual.after_cut;
+    if is_collecting || config.gc != GcSettings::default() {
+        return conflict(
+            "zns.mode = raw has no log: zns.reserve, zns.copy_in_device, zns.after_cut and all of gc say \
+             how a log is collected; legal: their defaults"
+                .to_owned(),
+        );
+    }
+    if own.max_active > RAW_ACTIVE {
+        return conflict(format!(
+            "zns.max_active = {} under zns.mode = raw; legal: up to {RAW_ACTIVE} there",
+            own.max_active
+        ));
+    }
+    if config.nand.program_failure_rate > 0.0 {
+        return conflict(format!(
+            "nand.program_failure_rate = {} under zns.mode = raw: a program that fails would leave a zone \
+             short while it is written; legal: 0",
+            config.nand.program_failure_rate
+        ));
+    }
+    Ok(())
+}
+
+/// Most zones that a workload can have half written: one class of data each, and one for the last
+/// zone, which may end before its line does.
+const RAW_ACTIVE: u32 = CLASSES_MAX as u32 - 1;
+
+/// Physical blocks: data, records, and a reserve of zones; those of all zones where nothing is
+/// collected.
 pub(super) fn minimum_blocks(config: &Config) -> u64 {
     let zoned = zoned(config);
+    if config.own.mode == ZoneMode::Raw {
+        let planes = config.device.plane_count() / u64::from(zoned.line_sets());
+        return planes * raw::count(&zoned);
+    }
     page_mapped::minimum_blocks(&zoned, threshold(&zoned))
 }

@@ -11,10 +11,11 @@ use super::{Frontier, PageSpace, Place, Stream};
 use crate::parts::zone_rules::ZoneRules;
 use crate::settings::SharedSettings;
 use ftlab_flash::board::Board;
+use ftlab_flash::board::nand::Nand;
 use ftlab_flash::board::nand::fault::Fault;
 use ftlab_flash::board::nand::state::PageKind;
 use ftlab_flash::board::when::When;
-use ftlab_flash::meter::{Cause, Event, Level};
+use ftlab_flash::meter::{BlockRole, Cause, Event, Level};
 use ftlab_flash::units::{BlockId, Ppn};
 
 /// The zones of a host.
@@ -49,9 +50,67 @@ impl Zones {
 impl PageSpace {
     /// A page was written to the zone of a stream.
     pub(super) fn zone_written(&mut self, board: &mut Board, stream: Stream) {
-        if let Some(zones) = &mut self.zones {
-            board.event(Event::ZoneCloses, zones.write(stream));
+        let Some(zones) = &mut self.zones else { return };
+        board.event(Event::ZoneCloses, zones.write(stream));
+        if !self.zone_has_room(stream) {
+            self.zone_is_full(stream);
+            self.tell_zones(board);
         }
+    }
+
+    /// Whether the zone of a stream takes another page.
+    pub fn zone_has_room(&self, stream: Stream) -> bool {
+        self.open_zone(stream).is_some()
+    }
+
+    /// The zone that a stream writes to, as long as it has room.
+    pub fn open_zone(&self, stream: Stream) -> Option<BlockId> {
+        let frontier = &self.planes[ALL.index()].frontiers[stream.index()];
+        frontier.block.filter(|_| frontier.next < self.pages_per_block)
+    }
+
+    /// Whether the host says by itself which zone a page goes to.
+    pub(super) fn has_raw_zones(&self) -> bool {
+        self.zones.as_ref().is_some_and(|zones| zones.rules.raw)
+    }
+
+    /// A class of data without a zone.
+    pub fn free_class(&self) -> Option<Stream> {
+        let frontiers = &self.planes[ALL.index()].frontiers;
+        Stream::classes().find(|stream| frontiers[stream.index()].block.is_none())
+    }
+
+    /// The zone of a class is full: the class is free for another one.
+    pub fn leave_zone(&mut self, board: &mut Board, stream: Stream) {
+        self.close(board.nand(), ALL, stream);
+        self.tell_zones(board);
+    }
+
+    /// The zone of a page.
+    pub fn zone_of(&self, nand: &Nand, page: Ppn) -> BlockId {
+        self.unit_of(nand.geometry().block_of(page))
+    }
+
+    /// The host resets a zone of which no page is valid any more, full or not.
+    ///
+    /// # Errors
+    /// As an erase, where the power goes.
+    pub fn reset_zone(
+        &mut self,
+        board: &mut Board,
+        zone: BlockId,
+        after: When,
+    ) -> Result<When, Fault> {
+        let frontiers = &self.planes[ALL.index()].frontiers;
+        let is_open = |stream: &Stream| frontiers[stream.index()].block == Some(zone);
+        if let Some(stream) = Stream::all().find(is_open) {
+            self.close(board.nand(), ALL, stream);
+        }
+        self.is_candidate_no_more(board.nand(), zone);
+        self.stream_of[zone.index()] = 0;
+        let reset = self.release(board, zone, BlockRole::Data, Cause::Host, after);
+        self.tell_zones(board);
+        reset
     }
 
     /// The zone of a stream is full, or was finished.
@@ -106,7 +165,9 @@ impl PageSpace {
         full: &mut Vec<BlockId>,
         after: When,
     ) -> Result<When, Fault> {
-        let Some(zones) = &self.zones else { return Ok(after) };
+        let Some(zones) = self.zones.as_ref().filter(|zones| !zones.rules.raw) else {
+            return Ok(after);
+        };
         let finishes_all = zones.rules.finish_after_cut;
         let mut done = after;
         for &line in full.iter() {
