@@ -3,9 +3,7 @@
 use crate::config::{Config, GcMode, GcTrigger};
 use crate::future::Future;
 use crate::schemes::{self, Row};
-use ftlab_flash::board::settings::{
-    PartialWrite, RainFlush, RainSettings, RefreshSettings, WearPolicy,
-};
+use ftlab_flash::board::settings::{RainFlush, RainSettings, RefreshSettings, WearPolicy};
 use ftlab_flash::request::{Content, Op, Request};
 use ftlab_flash::settings::Optional;
 use ftlab_ftl::parts::alloc::AllocUnit;
@@ -241,10 +239,9 @@ fn fit_hotness(config: &mut Config) {
     }
 }
 
-/// Where the host has the map the drive moves nothing by itself, and merges nothing.
+/// Where the host has the map the drive moves nothing by itself.
 fn fit_zones(row: &Row, config: &mut Config) {
     if row.maps_in_host {
-        config.io.partial_write = PartialWrite::WholePage;
         (config.rain, config.nand.failing_die) = (RainSettings::default(), Optional(None));
         config.alloc.unit = AllocUnit::Plane;
     }

@@ -407,7 +407,8 @@ named! {
         ZoneCloses = "zone_closes",
         /// Pages that the host's collection read and wrote again.
         HostCopies = "host_copies",
-        /// Bytes of them over the link, in both directions; those of requests come on top.
-        CopyLinkBytes = "copy_link_bytes",
+        /// Bytes over the link in both directions beside requests: of these pages, and of pages that a
+        /// write covers in part.
+        LogLinkBytes = "log_link_bytes",
     }
 }

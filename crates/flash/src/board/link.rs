@@ -16,6 +16,7 @@ use super::nand::fault::Fault;
 use super::nand::state::PageKind;
 use super::when::When;
 use crate::meter::{Cause, Event};
+use crate::request::PageIo;
 use crate::units::{Nanos, Ppn, SECTOR_BYTES};
 
 /// Gaps that are kept beside those that requests leave, for pages that collection sends.
@@ -132,7 +133,35 @@ impl Board {
             clock.crosses_link(back, read)
         });
         self.meter.event(Event::HostCopies, u64::from(done.is_ok()));
-        self.meter.event(Event::CopyLinkBytes, 2 * u64::from(sectors) * SECTOR_BYTES);
+        self.meter.event(Event::LogLinkBytes, 2 * u64::from(sectors) * SECTOR_BYTES);
         done
+    }
+
+    /// As [`Board::program_update`] where the host keeps the other sectors of a page that is written in
+    /// part: it asks for the old page, and sends back what the request has not sent.
+    ///
+    /// # Errors
+    /// As [`Board::program_update`].
+    pub fn update_by_host(
+        &mut self,
+        new: Ppn,
+        old: Option<Ppn>,
+        io: &PageIo,
+        kind: PageKind,
+        after: When,
+    ) -> Result<When, Fault> {
+        let whole = self.nand.geometry().all_sectors().count_ones();
+        let others = whole - io.sectors.count_ones();
+        let back = |board: &mut Board, read: When| {
+            let bytes = u64::from(whole + others) * SECTOR_BYTES;
+            board.meter.event(Event::LogLinkBytes, bytes);
+            // The command that asked for it went ahead of the read.
+            let clock = board.nand.clock_mut();
+            let asked = board.link.send_later(clock.earliest(read), 0);
+            let there = board.link.receive(asked, whole);
+            let back = board.link.send_later(there, others);
+            clock.crosses_link(back, read)
+        };
+        self.update(new, old, io, kind, back, after)
     }
 }

@@ -176,10 +176,26 @@ impl Board {
         kind: PageKind,
         after: When,
     ) -> Result<When, Fault> {
+        self.update(new, old, io, kind, |_, read| read, after)
+    }
+
+    /// The same, where a page that was read passes through somebody's hands before it is programmed:
+    /// `back` says from when on it can be.
+    fn update(
+        &mut self,
+        new: Ppn,
+        old: Option<Ppn>,
+        io: &PageIo,
+        kind: PageKind,
+        back: impl FnOnce(&mut Self, When) -> When,
+        after: When,
+    ) -> Result<When, Fault> {
         if let (true, Some(old)) = (self.rmw, old) {
             let held = self.nand.state().mask(old);
             if held & !io.sectors != 0 {
-                return self.read_modify_program(new, (old, held), io, kind, after);
+                let read = self.nand.read(&mut self.meter, old, Cause::ReadModifyWrite, after)?;
+                let ready = back(self, read);
+                return self.program_modified(new, (old, held), io, kind, ready);
             }
         }
         let page = Self::whole_page(io, kind);
@@ -224,16 +240,15 @@ impl Board {
         PageWrite { logical, kind, tag, sectors, unreadable: io.data == Tag::UNREADABLE }
     }
 
-    /// A write of part of a page whose other sectors are kept.
-    fn read_modify_program(
+    /// A write of part of a page whose other sectors are kept, and were read.
+    fn program_modified(
         &mut self,
         new: Ppn,
         (old, held): (Ppn, u64),
         io: &PageIo,
         kind: PageKind,
-        after: When,
+        read: When,
     ) -> Result<When, Fault> {
-        let read = self.nand.read(&mut self.meter, old, Cause::ReadModifyWrite, after)?;
         let unreadable = io.data == Tag::UNREADABLE || self.nand.state().is_unreadable(old);
         let (logical, tag, sectors) = (io.lpn.0, io.data, io.sectors | held);
         let page = PageWrite { logical, kind, tag, sectors, unreadable };

@@ -2,7 +2,6 @@
 
 use super::raw;
 use ftlab_flash::board::nand::geometry::PlacementOrder;
-use ftlab_flash::board::settings::PartialWrite;
 use ftlab_flash::memory::{Memory, RamUse};
 use ftlab_flash::settings::{Optional, SettingError};
 use ftlab_flash::{choices, settings};
@@ -177,13 +176,6 @@ fn check_limits(config: &Config) -> Result<(), SettingError> {
 
 /// What the drive would do with the host's pages on its own.
 fn check_device(config: &Config) -> Result<(), SettingError> {
-    if config.io.partial_write == PartialWrite::Rmw {
-        return conflict(
-            "io.partial_write = rmw does not go with zns: the drive does not know where the old page \
-             lies; legal: whole_page"
-                .to_owned(),
-        );
-    }
     let moves = |what: String| {
         conflict(format!(
             "{what} does not go with zns: the drive would move pages, and the host knows where they \

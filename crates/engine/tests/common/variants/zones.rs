@@ -17,7 +17,7 @@ const PIECES: (&str, &str) = ("gc.idle_pages", "1");
 pub const VARIANTS: &[Variant] = &[
     durable("zns", &[]),
     durable("zns", &[FINISH]),
-    durable("zns", &[CHANNELS, FINISH, INSIDE]),
+    durable("zns", &[CHANNELS, FINISH, INSIDE, ("io.partial_write", "rmw")]),
     durable("zns", &[CHANNELS, ONE, ROOM, ("gc.placement", "sep_gc"), ("zns.max_open", "1")]),
     durable("zns", &[CHANNELS, TWO, FINISH, GAPS, PIECES]),
     durable("zns", &[CHANNELS, DIES, TWO, ("gc.victim", "fifo"), ("nand.enforce_order", "strict")]),
