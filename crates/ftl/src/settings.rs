@@ -365,7 +365,7 @@ impl SharedSettings {
             "gc.placement = {} does not go with {scheme}, which says by rules of its own where \
              pages go; legal: gc.placement = none, or a scheme that maps pages and fills every \
              block from front to back (ideal_page, ca_ssd, hat, dftl, cdftl, tpftl, sftl, \
-             leaftl, hmb, aps, jtl)",
+             leaftl, hmb, aps, jtl, zns)",
             kind.name()
         )))
     }

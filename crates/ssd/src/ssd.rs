@@ -83,7 +83,10 @@ impl<S: Scheme> Ssd<S> {
         let mut board = Board::new(config, seed, S::payload_pages(&seen));
         board.furnish(&S::ram_use(&seen));
         let depth = config.queue_depth() as usize;
-        board.connect(config.host.link(depth));
+        // All that a line holds.
+        let line = board.geometry().planes() * board.geometry().pages_per_block;
+        let copies = if S::MAPS_IN_HOST { line as usize } else { 0 };
+        board.connect(config.host.link((depth, copies)));
         let scheme = S::format(&mut board, &seen, seed).map_err(|fault| {
             SettingError::Conflict(format!("{} could not be formatted: {fault}", S::PAPER.name))
         })?;

@@ -19,8 +19,8 @@ use crate::meter::{Cause, Event};
 use crate::request::PageIo;
 use crate::units::{Nanos, Ppn, SECTOR_BYTES};
 
-/// Gaps that are kept beside those that requests leave, for pages that collection sends.
-const GAPS_OF_COPIES: usize = 64;
+/// Most gaps that are kept in a direction.
+const GAPS_MAX: usize = 1 << 16;
 
 /// The link of a device.
 #[derive(Clone, Debug)]
@@ -34,11 +34,19 @@ pub struct Link {
 }
 
 impl Link {
-    /// Idle; the device holds up to `depth` requests at once. `bandwidth` is bytes a second in each
-    /// direction, 0 for no limit; a command takes `command`.
-    pub fn new(full_duplex: bool, bandwidth: u64, command: Nanos, depth: usize) -> Self {
-        // Each request leaves a gap before its command and one before its data at most.
-        let direction = || Resource::with_gaps(1, 2 * depth + 2 + GAPS_OF_COPIES);
+    /// Idle; the device holds up to `depth` requests at once, and the host sends up to `copies` pages
+    /// of its own beside them. `bandwidth` is bytes a second in each direction, 0 for no limit; a
+    /// command takes `command`.
+    pub fn new(
+        full_duplex: bool,
+        bandwidth: u64,
+        command: Nanos,
+        (depth, copies): (usize, usize),
+    ) -> Self {
+        // Each request leaves a gap before its command and one before its data at most, each copy one
+        // more.
+        let gaps = (2 * depth + 2 + 3 * copies).min(GAPS_MAX);
+        let direction = || Resource::with_gaps(1, gaps);
         let to_host = full_duplex.then(direction);
         Link { to_device: direction(), to_host, bandwidth, command }
     }

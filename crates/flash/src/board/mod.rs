@@ -71,7 +71,7 @@ impl Board {
             search: config.search.clone(),
             ram: Ram::new(config),
             pcm: Pcm::new(config),
-            link: Link::new(false, 0, 0, 1),
+            link: Link::new(false, 0, 0, (1, 0)),
         }
     }
 
@@ -450,10 +450,10 @@ impl Board {
         self.meter.class_moved(class, pages);
     }
 
-    /// A block of a class was emptied, out of which `copied` pages were moved, after so many pages
-    /// of the host since it was opened.
-    pub fn class_victim(&mut self, class: u8, copied: u32, lifespan: Option<u64>) {
-        self.meter.class_victim(class, copied, lifespan);
+    /// A block, or line, of a class was emptied: pages that were moved out of it, and pages that it
+    /// has; after so many pages of the host since it was opened.
+    pub fn class_victim(&mut self, class: u8, moved: (u32, u32), lifespan: Option<u64>) {
+        self.meter.class_victim(class, moved, lifespan);
     }
 
     /// A log block was merged by turning it into a data block.

@@ -314,7 +314,7 @@ impl PageSpace {
         let victim = placing.victim(&census, (block, copied), class);
         placing.policy.collected(&victim);
         let lifespan = victim.created.map(|created| victim.now - created);
-        board.class_victim(class, copied, lifespan);
+        board.class_victim(class, (copied, victim.pages_per_block), lifespan);
         if let Some(lifespan) = placing.policy.lifespan() {
             board.level(Level::PlacementLifespan, lifespan);
         }

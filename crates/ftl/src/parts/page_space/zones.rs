@@ -186,6 +186,7 @@ impl PageSpace {
             self.planes[ALL.index()].frontiers[stream.index()] = Frontier::default();
             full.push(line);
         }
+        self.tell_zones(board);
         Ok(done)
     }
 
