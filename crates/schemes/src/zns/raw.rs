@@ -15,7 +15,7 @@ use ftlab_ftl::answers::Location;
 use ftlab_ftl::parts::oob_scan::{self, Extent};
 use ftlab_ftl::parts::page_space::{PageSpace, Stream};
 
-use super::settings::Config;
+use super::settings::{Config, raw_zones};
 
 /// The only plane of a space of lines.
 const ALL: PlaneId = PlaneId(0);
@@ -43,17 +43,12 @@ pub(super) struct RawZones {
     max_active: u32,
 }
 
-/// Zones of the logical capacity; the last one may end early.
-pub(super) fn count(config: &Config) -> u64 {
-    config.device.logical_pages().div_ceil(u64::from(config.full_line()))
-}
-
 impl RawZones {
     /// Empty zones on an erased device.
     pub fn new(board: &Board, zoned: &Config, seed: u64) -> Self {
         let space = PageSpace::new(board, zoned, 0, seed);
         let entries = zeroed(board.geometry().logical_pages as usize);
-        let zones = vec![Zone::default(); count(zoned) as usize];
+        let zones = vec![Zone::default(); raw_zones(zoned) as usize];
         let (pages, max_active) = (zoned.full_line(), zoned.own.max_active);
         RawZones { space, zones, entries, pages, max_active }
     }
@@ -202,7 +197,7 @@ impl RawZones {
             }
         }
         let (space, when) = PageSpace::recover(board, zoned, 0, seed, scanned)?;
-        let zones = vec![Zone::default(); count(zoned) as usize];
+        let zones = vec![Zone::default(); raw_zones(zoned) as usize];
         let max_active = zoned.own.max_active;
         let mut raw = RawZones { space, zones, entries, pages, max_active };
         for number in 0..raw.zones.len() {

@@ -1,6 +1,5 @@
 //! The settings of `zns`, and what follows from them before any run.
 
-use super::raw;
 use ftlab_flash::board::nand::geometry::PlacementOrder;
 use ftlab_flash::memory::{Memory, RamUse};
 use ftlab_flash::settings::{Optional, SettingError};
@@ -120,6 +119,11 @@ pub(super) fn ram_use(config: &Config) -> Vec<RamUse> {
     all
 }
 
+/// Zones of the logical capacity of a device with zones; the last one may end early.
+pub(super) fn raw_zones(zoned: &Config) -> u64 {
+    zoned.device.logical_pages().div_ceil(u64::from(zoned.full_line()))
+}
+
 fn conflict<T>(text: String) -> Result<T, SettingError> {
     Err(SettingError::Conflict(text))
 }
@@ -237,7 +241,7 @@ pub(super) fn minimum_blocks(config: &Config) -> u64 {
     let zoned = zoned(config);
     if config.own.mode == ZoneMode::Raw {
         let planes = config.device.plane_count() / u64::from(zoned.line_sets());
-        return planes * raw::count(&zoned);
+        return planes * raw_zones(&zoned);
     }
     page_mapped::minimum_blocks(&zoned, threshold(&zoned))
 }
