@@ -49,7 +49,8 @@ def part(files, schemes, *names):
 
 ROOMS = {
     "page_space": part(
-        ["page_space.rs", "page_space/*.rs"], ["ideal_page", "dftl", "lazyftl"]),
+        ["page_space.rs", "page_space/*.rs", "zone_rules.rs"],
+        ["ideal_page", "dftl", "lazyftl", "zns"]),
     "lines": part(
         ["page_space/lines/*.rs", "page_space/slc/*.rs", "page_space/group_lines/*.rs"],
         ["ideal_page", "learnedftl"]),

@@ -111,6 +111,10 @@ const CHOICES: &[(&str, &[&str])] = &[
     ("device.endurance_cycles", &["100000", "7"]),
     ("nand.failing_die", &["auto", "0", "1", "3"]),
     ("nand.die_fails_after", &["0", "5", "40", "150"]),
+    ("zns.width", &["auto", "1"]),
+    ("zns.zone_capacity", &["100%", "50%"]),
+    ("zns.max_open", &["14", "1"]),
+    ("zns.copy_in_device", &["false", "true"]),
 ];
 
 /// The first byte chooses the scheme, the next ones its settings, the rest is a stream of requests;
@@ -245,14 +249,23 @@ fn fit_hotness(config: &mut Config) {
     }
 }
 
+/// Where the host has the map the drive moves nothing by itself.
+fn fit_zones(row: &Row, config: &mut Config) {
+    if row.maps_in_host {
+        (config.rain, config.nand.failing_die) = (RainSettings::default(), Optional(None));
+        config.alloc.unit = AllocUnit::Plane;
+    }
+}
+
 /// Leaves out of a choice what does not go with the rest of it.
 fn fit(row: &Row, config: &mut Config) {
+    fit_zones(row, config);
     fit_copies(row, config);
     fit_lines(row, config);
     fit_refresh(row, config);
     // A scheme that holds data itself takes no buffer, and most buffers keep no pages that were
     // read.
-    if row.buffers_data {
+    if row.buffers_data || row.maps_in_host {
         config.buffer.name = BufferKind::None;
     }
     if config.buffer.name.reads().is_none() {

@@ -60,6 +60,7 @@ macro_rules! roster {
                     learnedftl: all.learnedftl.clone(),
                     tpftl: all.tpftl.clone(),
                 };
+            zns => zns::Zns, zns::ZnsSettings;
         }
     };
 }

@@ -41,6 +41,8 @@ pub struct Row {
     pub buffers_data: bool,
     /// Whether what completed outlives the power although it was not flushed.
     pub keeps_writes: bool,
+    /// Whether the host has its map, so that the drive cannot put pages off.
+    pub maps_in_host: bool,
     /// Whether it looks at what pages hold.
     pub reads_content: bool,
     /// Why its map cache cannot be cleaned, where it cannot.
@@ -90,6 +92,7 @@ where
         ram_use: |config| fit::ram_use::<S>(config, &seen::<S>(config)),
         buffers_data: S::BUFFERS_DATA,
         keeps_writes: S::KEEPS_WRITES,
+        maps_in_host: S::MAPS_IN_HOST,
         reads_content: S::READS_CONTENT,
         uncleanable: |config| S::uncleanable(&seen::<S>(config)),
         open: |config, seed| Ok(Box::new(open::<S>(config, seed)?)),

@@ -172,6 +172,9 @@ pub trait Scheme: Clone + Send + Sync + 'static {
     /// Whether it looks at what pages hold: then writes of equal contents come with equal versions
     /// ([`PageIo::data`]), where the workload says what is written.
     const READS_CONTENT: bool = false;
+    /// Whether the host has the map: then nothing that holds its pages has a place in the drive, in
+    /// front of it.
+    const MAPS_IN_HOST: bool = false;
     /// Whether idle gaps are used whatever `gc.mode` says.
     fn works_in_gaps(_config: &SchemeConfig<Self::Settings>) -> bool {
         false

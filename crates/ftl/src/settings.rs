@@ -1,9 +1,9 @@
 //! The settings that every scheme sees: those of the board, and of the parts that schemes share.
 
-use std::ops::{Deref, DerefMut};
+mod lines;
 
-use ftlab_flash::board::nand::Nand;
-use ftlab_flash::board::nand::geometry::{Geometry, PlacementOrder};
+use std::ops::{Deref, DerefMut, Range};
+
 use ftlab_flash::board::settings::{BoardSettings, WearPolicy};
 use ftlab_flash::settings::{Group, Groups, SettingError};
 use ftlab_flash::units::PlaneId;
@@ -11,12 +11,12 @@ use ftlab_flash::units::PlaneId;
 use crate::future::Known;
 use crate::own::OwnPolicies;
 use crate::parts::alloc::{AllocSettings, AllocUnit, FreeOrder};
-use crate::parts::line_book::full_line;
-use crate::parts::page_space::settings::{GcMode, GcSettings, GcTrigger, GcUnit, reserve};
+use crate::parts::page_space::settings::{GcMode, GcSettings, GcTrigger, reserve};
 use crate::parts::page_space::slc::settings::SlcSettings;
 use crate::parts::placement::settings::{KeptTimes, PlacementSettings};
 use crate::parts::placement::{Classes, PlacementKind, Times};
 use crate::parts::victim::{VictimContext, VictimKind, Victims};
+use crate::parts::zone_rules::ZoneRules;
 
 /// What every scheme sees. The board's groups are read as if they were here: `settings.device`.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -33,6 +33,8 @@ pub struct SharedSettings {
     pub alloc: AllocSettings,
     /// Choices that a program makes itself. No keys: a text cannot hold them.
     pub own: OwnPolicies,
+    /// What of lines a host writes as zones. No key: the scheme that has zones says so.
+    pub zones: Option<ZoneRules>,
     /// What becomes of every page that the workload writes. No key, as above.
     pub future: Option<Known>,
     /// Bytes of `device.ram_bytes` that something in front of the scheme takes. No key: whoever
@@ -162,12 +164,12 @@ impl SharedSettings {
         Ok(())
     }
 
-    /// The victim policy in force, for one plane, or for the lines of the device: candidates of so
-    /// many pages.
-    pub fn victims(&self, nand: &Nand, plane: PlaneId, pages: u32) -> Victims {
+    /// The victim policy in force, for the blocks of one plane, or for the lines of the device: for
+    /// candidates with these numbers, of so many pages.
+    pub fn victims(&self, plane: PlaneId, blocks: Range<u32>, pages: u32) -> Victims {
         let GcSettings { victim, choices, window, .. } = self.gc;
         let own = self.own.victim.as_ref();
-        Victims::new(victim, &VictimContext { nand, plane, pages, choices, window, own })
+        Victims::new(victim, &VictimContext { plane, blocks, pages, choices, window, own })
     }
 
     /// What a setting calls `own` must be there, and what is there must be asked.
@@ -200,28 +202,6 @@ impl SharedSettings {
     /// `gc.mode` says.
     pub fn repairs(&self) -> bool {
         self.rain.stripe > 0 || self.refresh.moves_data()
-    }
-
-    /// Blocks of every plane that so many pages take, spread evenly: of lines, what a line holds
-    /// without its parity, and without the die that is to fail.
-    pub fn blocks_for(&self, pages: u64) -> u64 {
-        let device = &self.device;
-        match self.alloc.unit {
-            AllocUnit::Plane => {
-                pages.div_ceil(device.plane_count()).div_ceil(u64::from(device.units_per_block()))
-            }
-            AllocUnit::Line => pages.div_ceil(self.pages_of_line().max(1)),
-        }
-    }
-
-    /// Pages of data that a line of good blocks holds once the die has failed that is to.
-    fn pages_of_line(&self) -> u64 {
-        let full = full_line(&Geometry::new(&self.device), self.rain.stripe);
-        let lost = match self.nand.failing_die.0 {
-            Some(_) => self.device.planes * self.device.units_per_block(),
-            None => 0,
-        };
-        u64::from(full.saturating_sub(lost))
     }
 
     /// Blocks of every plane that no data is kept in: what collection and frontiers need, and what
@@ -308,79 +288,6 @@ impl SharedSettings {
         Ok(())
     }
 
-    /// Lines have one order, one collection, one sort of blocks; parity and a die that fails need
-    /// them.
-    fn check_lines(&self) -> Result<(), SettingError> {
-        let conflict = |text: String| Err(SettingError::Conflict(text));
-        if self.alloc.unit == AllocUnit::Plane {
-            if self.rain.stripe > 0 {
-                return conflict(format!(
-                    "rain.stripe = {} needs alloc.unit = line: parity is over the dies of a line",
-                    self.rain.stripe
-                ));
-            }
-            if let Some(die) = self.nand.failing_die.0 {
-                return conflict(format!(
-                    "nand.failing_die = {die} needs alloc.unit = line: a plane that collects by \
-                     itself has no other place for its pages"
-                ));
-            }
-            return Ok(());
-        }
-        let and = |key: &str, value: &str, why: &str| {
-            conflict(format!("alloc.unit = line and {key} = {value} exclude each other: {why}"))
-        };
-        if self.slc.is_on() {
-            let blocks = self.slc.static_blocks.to_string();
-            let share = self.slc.dynamic_share.to_string();
-            let (key, value) = match self.slc.static_blocks {
-                0 => ("slc.dynamic_share", share),
-                _ => ("slc.static_blocks", blocks),
-            };
-            let why = "an SLC cache takes single blocks of a plane; legal: no cache, or alloc.unit = \
-                       plane";
-            return and(key, &value, why);
-        }
-        if self.gc.unit != GcUnit::Plane {
-            let why = "a line is of all dies anyway; legal: gc.unit = plane";
-            return and("gc.unit", self.gc.unit.name(), why);
-        }
-        if self.wear.policy == WearPolicy::Static {
-            let why = "static levelling moves single blocks; legal: wear.policy = implicit, dynamic \
-                       or none";
-            return and("wear.policy", self.wear.policy.name(), why);
-        }
-        let order = self.alloc.order;
-        if order == PlacementOrder::Dynamic {
-            let why = "pages of a line follow one another in a fixed order; legal: a static order";
-            return and("alloc.order", order.name(), why);
-        }
-        if self.rain.stripe > 0 && order != PlacementOrder::ChannelDiePlane {
-            return conflict(format!(
-                "rain.stripe = {} and alloc.order = {} exclude each other: a stripe is of dies in \
-                 the order in which channels take turns first; legal: alloc.order = channel_die_plane",
-                self.rain.stripe,
-                order.name()
-            ));
-        }
-        if self.rain.stripe > 0 && self.timing.copyback {
-            return conflict(format!(
-                "rain.stripe = {} and timing.copyback = true exclude each other: a page that stays in \
-                 its plane is never in the controller, which needs it for the parity of its new \
-                 stripe; legal: timing.copyback = false, or rain.stripe = 0",
-                self.rain.stripe
-            ));
-        }
-        if self.nand.failing_die.0.is_some() && self.pages_of_line() == 0 {
-            return conflict(
-                "nand.failing_die leaves no die that a page could be moved to; legal: a device of \
-                 more dies than two of a stripe, or rain.stripe = 0"
-                    .to_owned(),
-            );
-        }
-        Ok(())
-    }
-
     /// For a scheme whose blocks cannot be filled line by line.
     ///
     /// # Errors
@@ -460,7 +367,7 @@ impl SharedSettings {
             "gc.placement = {} does not go with {scheme}, which says by rules of its own where \
              pages go; legal: gc.placement = none, or a scheme that maps pages and fills every \
              block from front to back (ideal_page, ca_ssd, caftl, hat, dftl, cdftl, tpftl, sftl, \
-             leaftl, hmb, aps, jtl)",
+             leaftl, hmb, aps, jtl, zns)",
             kind.name()
         )))
     }

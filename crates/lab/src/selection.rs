@@ -134,7 +134,7 @@ mod tests {
     fn all_is_the_table_and_a_family_is_a_part_of_it() {
         let table: Vec<&str> = TABLE.iter().map(|row| row.paper.name).collect();
         assert_eq!(names("all"), table);
-        assert_eq!(names("family:page"), ["ideal_page", "ca_ssd", "caftl"]);
+        assert_eq!(names("family:page"), ["ideal_page", "ca_ssd", "caftl", "zns"]);
         assert_eq!(names("dftl:gtd, dftl"), ["dftl:gtd", "dftl"]);
     }
 

@@ -139,7 +139,6 @@ fn classes(device: &dyn Device) -> Vec<DataClass> {
     if config.gc.placement == PlacementKind::None {
         return Vec::new();
     }
-    let pages = u64::from(device.board().geometry().pages_per_block);
     let bytes = config.device.unit_bytes();
     let class = |counts: &ClassCounts| DataClass {
         host_pages: counts.host_pages,
@@ -147,7 +146,7 @@ fn classes(device: &dyn Device) -> Vec<DataClass> {
         host_bytes: counts.host_pages * bytes,
         media_bytes: (counts.host_pages + counts.moved_pages) * bytes,
         victims: counts.victims,
-        victim_valid_share: ratio(counts.copied_pages, counts.victims * pages),
+        victim_valid_share: ratio(counts.copied_pages, counts.victim_pages),
         lifespan_pages_mean: ratio(counts.lifespans, counts.timed_victims),
     };
     let counts = &device.board().meter().classes()[..config.data_classes() as usize];

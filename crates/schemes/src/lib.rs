@@ -35,3 +35,4 @@ pub mod tpftl;
 pub mod treeftl;
 pub mod treeftl_page_lru;
 pub mod waftl;
+pub mod zns;

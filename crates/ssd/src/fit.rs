@@ -31,6 +31,14 @@ pub fn check<S: Scheme>(
             buffer.name()
         )));
     }
+    if S::MAPS_IN_HOST && buffer != BufferKind::None {
+        let name = S::PAPER.name;
+        return Err(SettingError::Conflict(format!(
+            "{name} has the host say where pages go as it writes them, so a buffer in the drive cannot \
+             put them off: buffer.name = {} (--buffer) must be none",
+            buffer.name()
+        )));
+    }
     if config.device.units_per_page() > 1 && S::PAPER.family.programs_at_fixed_offsets() {
         return Err(SettingError::Conflict(format!(
             "{} puts pages at fixed offsets of data blocks, so mapping units cannot gather to \

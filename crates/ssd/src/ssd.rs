@@ -9,7 +9,6 @@ use crate::buffer::{Below, Buffered, Front};
 use crate::contents::Contents;
 pub use crate::device::{Device, DeviceError, Served};
 use crate::fit;
-use crate::host::link::Link;
 use crate::host::settings::Hints;
 use crate::ledger::Ledger;
 use crate::outstanding::Outstanding;
@@ -47,7 +46,6 @@ pub struct Ssd<S: Scheme> {
     /// What the scheme sees of it, and its own settings.
     seen: SchemeConfig<S::Settings>,
     seed: u64,
-    link: Link,
     streams: u32,
     /// What a request says about where its data belongs.
     hints: Hints,
@@ -84,11 +82,15 @@ impl<S: Scheme> Ssd<S> {
         }
         let mut board = Board::new(config, seed, S::payload_pages(&seen));
         board.furnish(&S::ram_use(&seen));
+        let depth = config.queue_depth() as usize;
+        // All that a line holds.
+        let line = board.geometry().planes() * board.geometry().pages_per_block;
+        let copies = if S::MAPS_IN_HOST { line as usize } else { 0 };
+        board.connect(config.host.link((depth, copies)));
         let scheme = S::format(&mut board, &seen, seed).map_err(|fault| {
             SettingError::Conflict(format!("{} could not be formatted: {fault}", S::PAPER.name))
         })?;
         let geometry = board.geometry();
-        let depth = config.queue_depth();
         let mut ssd = Ssd {
             scheme: Some(scheme),
             buffer: Front::new(
@@ -99,11 +101,10 @@ impl<S: Scheme> Ssd<S> {
             ),
             survivor: None,
             seed,
-            link: Link::new(&config.host, depth as usize),
             streams: config.host.streams,
             hints: config.host.hints,
             unit_stride: None,
-            outstanding: Outstanding::new(depth as usize),
+            outstanding: Outstanding::new(depth),
             last_completion: 0,
             epoch: 0,
             split: PageSplit::new(geometry, config.io.partial_write),
@@ -168,11 +169,11 @@ impl<S: Scheme> Ssd<S> {
     /// When an admitted request has crossed the link, and the token from which its pages start.
     #[inline]
     fn send_command(&mut self, request: &Request, admitted: Nanos, start: When) -> (Nanos, When) {
-        if self.link.is_free() {
+        if self.board.link().is_free() {
             return (admitted, start);
         }
         let sectors = if request.op == Op::Write { request.sectors } else { 0 };
-        let sent = self.link.send(admitted, sectors);
+        let sent = self.board.link_mut().send(admitted, sectors);
         (sent, self.board.nand_mut().clock_mut().begin(sent))
     }
 

@@ -11,7 +11,7 @@ use ftlab_engine::board::when::When;
 use ftlab_engine::config::SettingError;
 use ftlab_engine::meter::{BlockRole, Cause, Event};
 use ftlab_engine::request::{Op, PageIo, Request, RequestShape, Unreadable};
-use ftlab_engine::schemes::{self, Row};
+use ftlab_engine::schemes::{self, Location, Row};
 use ftlab_engine::ssd::{Device, DeviceError};
 use ftlab_engine::units::{BlockId, Lpn, PlaneId, Ppn, Tag};
 
@@ -176,10 +176,13 @@ fn a_lost_page_stays_lost_wherever_it_goes() {
         device.board_mut().nand_mut().faults_mut().fail_read_after(0);
         assert_eq!(read(device.as_mut(), &config, 5), Some(1), "{name}");
         let before = place(device.as_ref(), 5);
+        let mut was_moved = false;
         for page in (0..60).flat_map(|_| 0..logical).filter(|page| page % 4 != 1) {
             submit(device.as_mut(), &config, Op::Write, page);
+            was_moved |= device.locate(Lpn(5)) != Location::Flash(before);
         }
-        assert_ne!(place(device.as_ref(), 5), before, "{name}: it was moved");
+        // It may have come back to where it was, round and round.
+        assert!(was_moved, "{name}: it was moved");
         assert_eq!(read(device.as_mut(), &config, 5), Some(1), "{name}");
         device.audit().expect("sound");
         device.power_cycle().expect("recovers");

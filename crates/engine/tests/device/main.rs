@@ -16,6 +16,7 @@ mod equivalence_hat;
 mod equivalence_leaftl;
 mod equivalence_learnedftl;
 mod equivalence_map;
+mod equivalence_zns;
 mod faults;
 mod garbage_share;
 mod hints;

@@ -63,3 +63,4 @@ mod victims_waftl;
 mod waftl;
 mod waftl_map;
 mod waftl_ready;
+mod zns;

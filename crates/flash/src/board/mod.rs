@@ -5,6 +5,7 @@
 //! never computes time.
 
 pub mod energy;
+pub mod link;
 pub mod nand;
 pub mod pcm;
 pub mod ram;
@@ -17,6 +18,7 @@ use crate::board::settings::{
 use crate::meter::{BlockRole, Cause, Event, Level, Meter};
 use crate::request::PageIo;
 use crate::units::{BlockId, Lpn, Nanos, Ppn, Tag};
+use link::Link;
 use nand::fault::Fault;
 use nand::geometry::Geometry;
 use nand::run::Mover;
@@ -36,6 +38,7 @@ pub struct Board {
     search: SearchSettings,
     ram: Ram,
     pcm: Pcm,
+    link: Link,
 }
 
 /// What is searched for.
@@ -68,6 +71,7 @@ impl Board {
             search: config.search.clone(),
             ram: Ram::new(config),
             pcm: Pcm::new(config),
+            link: Link::new(false, 0, 0, (1, 0)),
         }
     }
 
@@ -172,10 +176,26 @@ impl Board {
         kind: PageKind,
         after: When,
     ) -> Result<When, Fault> {
+        self.update(new, old, io, kind, |_, read| read, after)
+    }
+
+    /// The same, where a page that was read passes through somebody's hands before it is programmed:
+    /// `back` says from when on it can be.
+    fn update(
+        &mut self,
+        new: Ppn,
+        old: Option<Ppn>,
+        io: &PageIo,
+        kind: PageKind,
+        back: impl FnOnce(&mut Self, When) -> When,
+        after: When,
+    ) -> Result<When, Fault> {
         if let (true, Some(old)) = (self.rmw, old) {
             let held = self.nand.state().mask(old);
             if held & !io.sectors != 0 {
-                return self.read_modify_program(new, (old, held), io, kind, after);
+                let read = self.nand.read(&mut self.meter, old, Cause::ReadModifyWrite, after)?;
+                let ready = back(self, read);
+                return self.program_modified(new, (old, held), io, kind, ready);
             }
         }
         let page = Self::whole_page(io, kind);
@@ -220,16 +240,15 @@ impl Board {
         PageWrite { logical, kind, tag, sectors, unreadable: io.data == Tag::UNREADABLE }
     }
 
-    /// A write of part of a page whose other sectors are kept.
-    fn read_modify_program(
+    /// A write of part of a page whose other sectors are kept, and were read.
+    fn program_modified(
         &mut self,
         new: Ppn,
         (old, held): (Ppn, u64),
         io: &PageIo,
         kind: PageKind,
-        after: When,
+        read: When,
     ) -> Result<When, Fault> {
-        let read = self.nand.read(&mut self.meter, old, Cause::ReadModifyWrite, after)?;
         let unreadable = io.data == Tag::UNREADABLE || self.nand.state().is_unreadable(old);
         let (logical, tag, sectors) = (io.lpn.0, io.data, io.sectors | held);
         let page = PageWrite { logical, kind, tag, sectors, unreadable };
@@ -450,10 +469,10 @@ impl Board {
         self.meter.class_moved(class, pages);
     }
 
-    /// A block of a class was emptied, out of which `copied` pages were moved, after so many pages
-    /// of the host since it was opened.
-    pub fn class_victim(&mut self, class: u8, copied: u32, lifespan: Option<u64>) {
-        self.meter.class_victim(class, copied, lifespan);
+    /// A block, or line, of a class was emptied: pages that were moved out of it, and pages that it
+    /// has; after so many pages of the host since it was opened.
+    pub fn class_victim(&mut self, class: u8, moved: (u32, u32), lifespan: Option<u64>) {
+        self.meter.class_victim(class, moved, lifespan);
     }
 
     /// A log block was merged by turning it into a data block.

@@ -9,8 +9,10 @@ pub struct ClassCounts {
     pub host_pages: u64,
     /// Pages that collection moved to it.
     pub moved_pages: u64,
-    /// Blocks of it that were collected.
+    /// Blocks of it, or lines, that were collected.
     pub victims: u64,
+    /// Pages that these have.
+    pub victim_pages: u64,
     /// Pages that were moved out of these.
     pub copied_pages: u64,
     /// Those of them of which it is known when they were opened.
@@ -33,9 +35,15 @@ impl Meter {
         self.classes[class as usize].moved_pages += u64::from(pages);
     }
 
-    pub(crate) fn class_victim(&mut self, class: u8, copied: u32, lifespan: Option<u64>) {
+    pub(crate) fn class_victim(
+        &mut self,
+        class: u8,
+        (copied, pages): (u32, u32),
+        lifespan: Option<u64>,
+    ) {
         let counts = &mut self.classes[class as usize];
         counts.victims += 1;
+        counts.victim_pages += u64::from(pages);
         counts.copied_pages += u64::from(copied);
         counts.timed_victims += u64::from(lifespan.is_some());
         counts.lifespans += lifespan.unwrap_or(0);

@@ -1,7 +1,8 @@
 //! What is known of each line: its blocks, the pages of data that it has room for, and how many it
 //! holds that are valid.
 //!
-//! Line i is block i of every plane. A block that is out of use, or may not be written any more,
+//! Line i is block i of every plane; where sets of planes have lines of their own, the lines of a
+//! number of blocks follow one another: line i of set s of n is number i n + s. A block that is out of use, or may not be written any more,
 //! makes its line shorter; a line without room is none.
 
 use ftlab_flash::board::nand::Nand;
@@ -11,8 +12,10 @@ use ftlab_flash::units::{BlockId, Divisor, PlaneId, Ppn, zeroed};
 /// The lines of a device, 12 bytes each.
 #[derive(Clone, Debug)]
 pub struct LineBook {
+    /// Of a line.
     planes: u32,
-    lines: u32,
+    sets: u32,
+    blocks_per_plane: u32,
     by_plane: Divisor,
     /// Pages of data that a line of good blocks holds.
     full: u32,
@@ -23,14 +26,17 @@ pub struct LineBook {
 }
 
 impl LineBook {
-    /// Lines whose room nobody has told yet; a line of good blocks has room for `full` pages.
-    pub fn new(nand: &Nand, full: u32) -> Self {
+    /// Lines of so many sets of planes, whose room nobody has told yet; a line of good blocks has
+    /// room for `full` pages.
+    pub fn new(nand: &Nand, full: u32, sets: u32) -> Self {
         let geometry = nand.geometry();
-        let lines = geometry.blocks_per_plane;
+        let blocks_per_plane = geometry.blocks_per_plane;
+        let lines = blocks_per_plane * sets;
         LineBook {
-            planes: geometry.planes(),
-            lines,
-            by_plane: Divisor::new(lines),
+            planes: geometry.planes() / sets,
+            sets,
+            blocks_per_plane,
+            by_plane: Divisor::new(blocks_per_plane),
             full,
             valid: zeroed(lines as usize),
             room: vec![full; lines as usize],
@@ -40,7 +46,13 @@ impl LineBook {
 
     /// How many there are.
     pub fn lines(&self) -> u32 {
-        self.lines
+        self.blocks_per_plane * self.sets
+    }
+
+    /// The set of planes that has a line.
+    #[inline]
+    pub fn set(&self, line: BlockId) -> u32 {
+        if self.sets == 1 { 0 } else { line.0 % self.sets }
     }
 
     /// Pages of data that a line of good blocks holds.
@@ -71,19 +83,25 @@ impl LineBook {
     /// The line of a block.
     #[inline]
     pub fn line_of(&self, block: BlockId) -> BlockId {
-        BlockId(self.by_plane.both(block.0).1)
+        let (plane, number) = self.by_plane.both(block.0);
+        match self.sets {
+            1 => BlockId(number),
+            sets => BlockId(number * sets + plane / self.planes),
+        }
     }
 
-    /// The block of a line in a plane.
+    /// The block of a line in a plane of its set.
     #[inline]
     pub fn block(&self, line: BlockId, plane: PlaneId) -> BlockId {
-        BlockId(plane.0 * self.lines + line.0)
+        let number = if self.sets == 1 { line.0 } else { line.0 / self.sets };
+        BlockId(plane.0 * self.blocks_per_plane + number)
     }
 
     /// The blocks of a line, plane by plane.
     pub fn blocks(&self, line: BlockId) -> impl Iterator<Item = BlockId> + use<> {
-        let lines = self.lines;
-        (0..self.planes).map(move |plane| BlockId(plane * lines + line.0))
+        let first = self.set(line) * self.planes;
+        let (step, number) = (self.blocks_per_plane, line.0 / self.sets);
+        (first..first + self.planes).map(move |plane| BlockId(plane * step + number))
     }
 
     /// Every valid page of a line, block by block.

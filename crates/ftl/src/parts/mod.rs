@@ -69,3 +69,4 @@ pub mod values;
 pub mod victim;
 pub mod virtual_pages;
 pub mod wear;
+pub mod zone_rules;

@@ -176,7 +176,7 @@ pub fn check(config: &SharedSettings) -> Result<(), SettingError> {
 /// Physical blocks: data, records, and a reserve per plane.
 pub fn minimum_blocks(config: &SharedSettings, threshold: u32) -> u64 {
     let device = &config.device;
-    let planes = device.plane_count();
+    let planes = device.plane_count() / u64::from(config.line_sets());
     let data = config.blocks_for(device.logical_pages());
     let segments = u64::from(TrimRecords::segments(&Geometry::new(device)));
     let records = match config.alloc.unit {

@@ -32,6 +32,7 @@ mod stream;
 mod tests;
 mod threshold;
 mod withheld;
+mod zones;
 
 pub use group_lines::{GroupRules, ram_use as groups_ram};
 pub use lines::ram_use as lines_ram;
@@ -90,6 +91,7 @@ impl Plane {
         lines: Option<&lines::Lines>,
     ) -> Self {
         let rule = FreeRule::of(config);
+        let blocks = lines.map_or(nand.geometry().blocks_of(plane), |lines| 0..lines.book.lines());
         let (free, retired, pages) = match lines {
             None => (
                 FreePool::empty(nand, plane, rule),
@@ -100,7 +102,7 @@ impl Plane {
         };
         Plane {
             free,
-            victims: config.victims(nand, plane, pages),
+            victims: config.victims(plane, blocks, pages),
             frontiers: [Frontier::default(); Stream::COUNT],
             threshold: 0,
             valid: 0,
@@ -169,6 +171,8 @@ pub struct PageSpace {
     withheld: Option<withheld::Withheld>,
     /// Blocks of all planes that are filled and collected as one.
     lines: Option<Box<lines::Lines>>,
+    /// Where the host has the map, and lines are its zones.
+    zones: Option<Box<zones::Zones>>,
     /// Groups of pages with lines of their own.
     groups: Option<Box<group_lines::GroupLines>>,
     /// Whether somebody hears of every page that is superseded.
@@ -244,7 +248,7 @@ impl PageSpace {
                 true => 0,
                 false => geometry.pages_per_block,
             },
-            blocks_per_plane: geometry.blocks_per_plane,
+            blocks_per_plane: config.units(),
             rng: Rng::new(seed, Purpose::Victim),
             collecting: None,
             levelling: Levelling::new(config, nand, geometry.blocks_per_plane),
@@ -257,6 +261,7 @@ impl PageSpace {
             withheld: None,
             hears_of_losses: lines.is_some(),
             lines,
+            zones: zones::Zones::new(config).map(Box::new),
             groups: None,
             reclaimed: 0,
             movers: Vec::with_capacity(geometry.pages_per_block as usize),

@@ -12,7 +12,6 @@ mod arbitration;
 mod driver;
 mod elevator;
 mod fcfs;
-pub mod link;
 mod longest;
 mod out_of_order;
 mod queue;

@@ -1,5 +1,6 @@
 //! The group `host`.
 
+use ftlab_flash::board::link::Link;
 use ftlab_flash::request::{Request, STREAMS_MAX};
 use ftlab_flash::settings::{Bytes, Duration, Optional, SettingError};
 use ftlab_flash::{choices, settings};
@@ -113,6 +114,13 @@ settings! {
 }
 
 impl HostSettings {
+    /// The link to a device that holds up to `depth` requests at once, beside so many pages that the
+    /// host itself sends.
+    pub(crate) fn link(&self, (depth, copies): (usize, usize)) -> Link {
+        let full_duplex = self.link_duplex == Duplex::Full;
+        Link::new(full_duplex, self.link_bandwidth.0, self.command_overhead.0, (depth, copies))
+    }
+
     /// The scheduler of one stream.
     pub(super) fn new_scheduler(&self) -> Schedulers {
         let HostSettings { reads_before_write, passes_before_oldest, .. } = *self;

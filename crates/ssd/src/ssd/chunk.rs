@@ -20,7 +20,7 @@ impl<S: Scheme> Ssd<S> {
     /// Whether it has neither a buffer nor a link that takes time, tells no streams apart, and does
     /// nothing in gaps.
     pub(super) fn is_plain(&self) -> bool {
-        self.buffer.is_none() && self.link.is_free() && self.streams == 1 && !self.idle_work
+        self.buffer.is_none() && self.board.link().is_free() && self.streams == 1 && !self.idle_work
     }
 
     /// Looks where the first pages of requests are, one after another and at nothing else, so that

@@ -90,7 +90,9 @@ impl<S: Scheme> Ssd<S> {
             }
         };
         let completed = match request.op {
-            Op::Read if !PLAIN && !self.link.is_free() => self.link.receive(ready, request.sectors),
+            Op::Read if !PLAIN && !self.board.link().is_free() => {
+                self.board.link_mut().receive(ready, request.sectors)
+            }
             _ => ready,
         };
         self.outstanding.push(completed);

@@ -37,6 +37,7 @@ mod refresh;
 mod shared_logs;
 mod slc;
 mod split_ram;
+mod zones;
 
 /// A scheme of the table with settings that change what it does.
 pub struct Variant {
@@ -58,7 +59,7 @@ const UNIT: (&str, &str) = ("device.mapping_unit", "512");
 const PAGES: (&str, &str) = ("device.pages_per_block", "2");
 
 /// The files of this folder.
-const FAMILIES: [&[Variant]; 15] = [
+const FAMILIES: [&[Variant]; 16] = [
     page::VARIANTS,
     placement::VARIANTS,
     slc::VARIANTS,
@@ -74,6 +75,7 @@ const FAMILIES: [&[Variant]; 15] = [
     ram_managing::VARIANTS,
     split_ram::VARIANTS,
     refresh::VARIANTS,
+    zones::VARIANTS,
 ];
 
 /// Every variant. Schemes without one are tested with their defaults.

@@ -1,6 +1,6 @@
 //! Copies of pages, over the channel or within their plane.
 
-use super::clock::{Load, Place};
+use super::clock::{Clock, Load, Place};
 use super::fault::{Fault, ReadVerdict};
 use super::record::Operation;
 use super::state::{OobRead, PageKind};
@@ -67,6 +67,21 @@ impl Nand {
             // Never an older version instead, and never what the failed read returned.
             unreadable: self.state.is_unreadable(from),
         }
+    }
+
+    /// The same by way of somebody who has the page in between, and says from when on it is back.
+    pub(in crate::board) fn copy_by_way_of(
+        &mut self,
+        meter: &mut Meter,
+        (from, to): (Ppn, Ppn),
+        kind: PageKind,
+        cause: Cause,
+        after: When,
+        back: impl FnOnce(&mut Clock, When) -> When,
+    ) -> Result<When, Fault> {
+        let read = self.read(meter, from, cause, after)?;
+        let ready = back(&mut self.clock, read);
+        self.program_copy(meter, (from, to), kind, cause, ready)
     }
 
     fn copy_with_care(
@@ -139,12 +154,25 @@ impl Nand {
         cause: Cause,
         after: When,
     ) -> Result<When, Fault> {
-        let OobRead::Written(oob) = self.state.oob(from) else {
-            panic!("copy of page {from}: nothing readable there");
-        };
         let read = match self.clock.copies_back(&self.geometry, from, to) {
             true => self.read_for_copyback(meter, (from, to), cause, after)?,
             false => self.read(meter, from, cause, after)?,
+        };
+        self.program_copy(meter, (from, to), kind, cause, read)
+    }
+
+    /// Programs what was read of a page at `read`.
+    #[inline]
+    fn program_copy(
+        &mut self,
+        meter: &mut Meter,
+        (from, to): (Ppn, Ppn),
+        kind: PageKind,
+        cause: Cause,
+        read: When,
+    ) -> Result<When, Fault> {
+        let OobRead::Written(oob) = self.state.oob(from) else {
+            panic!("copy of page {from}: nothing readable there");
         };
         if !oob.kind.is_host_data() {
             return self.copy_payload(meter, (from, to), kind, cause, read);

@@ -42,6 +42,28 @@ pub enum Fault {
         /// When it is known, ns: what was done on the way to it is over then.
         known: Nanos,
     },
+    /// The drive refuses what the host asks of a zone.
+    Refused {
+        /// The page that was to be written or trimmed.
+        page: u32,
+        /// Its zone.
+        zone: u32,
+        /// Why.
+        why: Refusal,
+    },
+}
+
+/// What a host that writes zones itself did wrong, or what the drive has no more of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Refusal {
+    /// The page is not the next one of its zone, which is this one.
+    NotAtPointer(u32),
+    /// All zones are active that can be: so many.
+    TooManyActive(u32),
+    /// The zone has room for so many pages only: a block failed, or a power cut left a hole.
+    Short(u32),
+    /// What is trimmed is not all that was written of the zone.
+    PartOfZone,
 }
 
 impl Fault {
@@ -91,6 +113,28 @@ impl fmt::Display for Fault {
             Fault::WornOut { retired_blocks, .. } => {
                 write!(f, "device worn out: {retired_blocks} blocks are retired")
             }
+            Fault::Refused { page, zone, why } => match why {
+                Refusal::NotAtPointer(next) => write!(
+                    f,
+                    "page {page} cannot be written: the next page of zone {zone} is page {next}, and \
+                     zones are written from front to back after a trim of the whole zone"
+                ),
+                Refusal::TooManyActive(most) => write!(
+                    f,
+                    "page {page} cannot be written: it would begin zone {zone}, and {most} zones are \
+                     half written already (zns.max_active)"
+                ),
+                Refusal::Short(pages) => write!(
+                    f,
+                    "page {page} cannot be written: zone {zone} took {pages} pages and has room for no \
+                     more, because a block of it failed or a power cut left a hole"
+                ),
+                Refusal::PartOfZone => write!(
+                    f,
+                    "page {page} cannot be trimmed: a zone is reset as a whole, and the request covers \
+                     a part of what was written of zone {zone}"
+                ),
+            },
         }
     }
 }

@@ -12,6 +12,7 @@ impl PageSpace {
     pub(super) fn close(&mut self, nand: &Nand, plane: PlaneId, stream: Stream) {
         if let Some(block) = self.planes[plane.index()].frontiers[stream.index()].block.take() {
             self.note_closed(block);
+            self.zone_is_full(stream);
             if self.line_of_group_closed(block) {
                 return;
             }
@@ -29,10 +30,16 @@ impl PageSpace {
         Census::new(nand, self.lines.as_ref().map(|lines| &lines.book))
     }
 
+    /// The plane of a block; the only one of lines.
+    #[inline]
+    pub(super) fn plane_of_unit(&self, nand: &Nand, unit: BlockId) -> PlaneId {
+        if self.lines.is_some() { PlaneId(0) } else { nand.geometry().plane_of_block(unit) }
+    }
+
     /// A block, or a line, becomes a candidate.
     pub(super) fn put_up(&mut self, nand: &Nand, block: BlockId) {
         let census = Census::new(nand, self.lines.as_ref().map(|lines| &lines.book));
-        let plane = nand.geometry().plane_of_block(block);
+        let plane = self.plane_of_unit(nand, block);
         self.planes[plane.index()].victims.closed(&census, block);
     }
 
@@ -57,7 +64,7 @@ impl PageSpace {
     /// From now on levelling knows of a block, open or full: one that is left half written for long
     /// is as cold as what lies in it.
     pub(super) fn is_in_use(&mut self, nand: &Nand, block: BlockId) {
-        let plane = nand.geometry().plane_of_block(block);
+        let plane = self.plane_of_unit(nand, block);
         if let Some(levelling) = &mut self.levelling {
             let node = block.0 - nand.geometry().blocks_of(plane).start;
             levelling.placed(plane, node, nand.state().block(block).erases);
@@ -65,7 +72,7 @@ impl PageSpace {
     }
 
     pub(super) fn is_candidate_no_more(&mut self, nand: &Nand, block: BlockId) {
-        let plane = nand.geometry().plane_of_block(block);
+        let plane = self.plane_of_unit(nand, block);
         self.planes[plane.index()].victims.removed(block);
         if let Some(levelling) = &mut self.levelling {
             levelling.removed(plane, block.0 - nand.geometry().blocks_of(plane).start);

@@ -68,7 +68,7 @@ impl PageSpace {
         victim: BlockId,
         after: When,
     ) -> Result<When, Fault> {
-        let plane = board.geometry().plane_of_block(victim);
+        let plane = self.plane_of_unit(board.nand(), victim);
         let collected = self.collect(board, owner, victim, after)?;
         self.level(board, owner, plane, collected)
     }
@@ -142,7 +142,7 @@ impl PageSpace {
         if self.is_map(victim) || weight == 0 {
             return (victim, found);
         }
-        let plane = board.geometry().plane_of_block(victim);
+        let plane = self.plane_of_unit(board.nand(), victim);
         let census = self.census(board.nand());
         let equals = self.planes[plane.index()].victims.equals(&census, victim);
         let (mut best, mut looked_at) = ((weight, victim), 0);
@@ -183,7 +183,7 @@ impl PageSpace {
         if self.idle_pages == u32::MAX {
             return self.fits(board, owner, victim);
         }
-        let plane = board.geometry().plane_of_block(victim);
+        let plane = self.plane_of_unit(board.nand(), victim);
         let valid = self.valid_in(board.nand(), victim);
         let piece = valid.min(self.idle_pages);
         let at_once = owner.map_writes(self, board, victim);
@@ -206,7 +206,7 @@ impl PageSpace {
 
     /// Whether the free blocks hold the valid pages of a victim and so many map pages.
     fn holds_moved(&self, board: &Board, victim: BlockId, map_pages: u32) -> bool {
-        let plane = board.geometry().plane_of_block(victim);
+        let plane = self.plane_of_unit(board.nand(), victim);
         let valid = self.valid_in(board.nand(), victim);
         let valid = valid + self.skipped_for(valid);
         let free = self.planes[plane.index()].free.len();
@@ -248,7 +248,7 @@ impl PageSpace {
     ) -> Result<When, Fault> {
         board.victim(copied);
         self.reclaimed += 1;
-        self.adapt(board.geometry().plane_of_block(victim), copied);
+        self.adapt(self.plane_of_unit(board.nand(), victim), copied);
         let cause = if role == BlockRole::Map { Cause::GcMapBlock } else { Cause::Gc };
         let after = self.parity_before_erase(board, copied, after)?;
         self.release(board, victim, role, cause, after)
@@ -309,7 +309,7 @@ impl PageSpace {
             self.line_of_group_freed(block);
             return self.release_line(board, block, (role, cause), after);
         }
-        let plane = board.geometry().plane_of_block(block);
+        let plane = self.plane_of_unit(board.nand(), block);
         match board.erase(block, role, cause, after) {
             Ok(done) => {
                 let is_levelled = self.put_back(board.nand(), block, plane);

@@ -51,8 +51,10 @@ impl PageSpace {
         if place.1 == Stream::Slc {
             return self.write_cached(board, place.0, (io, kind, old), after);
         }
-        let written = self.program(board, place, after, |board, new, ready| {
-            board.program_update(new, old, io, kind, ready)
+        let by_host = self.zones.is_some();
+        let written = self.program(board, place, after, |board, new, ready| match by_host {
+            true => board.update_by_host(new, old, io, kind, ready),
+            false => board.program_update(new, old, io, kind, ready),
         })?;
         if self.tells_of_pages() {
             self.note_placed(board.nand(), io.lpn, written.0);

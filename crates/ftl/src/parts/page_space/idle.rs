@@ -177,7 +177,7 @@ impl PageSpace {
             Cause::Refresh => self.refreshed(board, (victim, role), copied, done)?,
             _ => self.reclaimed(board, (victim, role), copied, done)?,
         };
-        let plane = board.geometry().plane_of_block(victim);
+        let plane = self.plane_of_unit(board.nand(), victim);
         self.level_behind(board, owner, plane, erased)
     }
 
@@ -207,7 +207,7 @@ impl PageSpace {
         after: When,
     ) -> Result<When, Fault> {
         let Some(paused) = self.paused else { return Ok(after) };
-        if board.geometry().plane_of_block(paused.victim) != plane
+        if self.plane_of_unit(board.nand(), paused.victim) != plane
             || !self.fits(board, owner, paused.victim)
         {
             return Ok(after);

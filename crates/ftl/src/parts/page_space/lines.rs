@@ -21,11 +21,12 @@ mod slots;
 use super::{Frontier, PageSpace, Stream};
 use crate::parts::alloc::AllocUnit;
 use crate::parts::free_pool::FreePool;
-use crate::parts::line_book::{LineBook, full_line};
+use crate::parts::line_book::LineBook;
 use crate::parts::wear::FreeRule;
 use crate::settings::SharedSettings;
 use ftlab_flash::board::Board;
 use ftlab_flash::board::nand::fault::Fault;
+use ftlab_flash::board::nand::geometry::Geometry;
 use ftlab_flash::board::nand::{FAILING_MAX, Nand};
 use ftlab_flash::board::settings::RainFlush;
 use ftlab_flash::board::when::When;
@@ -59,8 +60,10 @@ pub(super) struct Open {
 #[derive(Clone, Debug)]
 pub(super) struct Lines {
     pub(super) book: LineBook,
-    /// Planes in the order in which they take pages.
+    /// Planes in the order in which they take pages, set by set.
     columns: Vec<PlaneId>,
+    /// Those of a line.
+    per_line: u32,
     /// Columns of a stripe: without parity all of them.
     width: u32,
     has_parity: bool,
@@ -68,7 +71,7 @@ pub(super) struct Lines {
     flush: RainFlush,
     /// Mapping units of a flash page.
     units: u32,
-    /// Flash pages of a block.
+    /// Flash pages of a block that are written.
     rows: u32,
     /// By stream; of those without a line it says nothing.
     pub(super) open: Vec<Open>,
@@ -90,13 +93,22 @@ pub fn ram_use(config: &SharedSettings) -> Vec<RamUse> {
         return Vec::new();
     }
     let entry = |structure, bytes| RamUse { structure, bytes, memory: Memory::Dram };
-    let mut found = vec![entry("lines", 12 * u64::from(config.device.blocks_per_plane))];
+    let mut found = vec![entry("lines", 12 * u64::from(config.units()))];
     if config.rain.stripe > 0 {
         let bytes = u64::from(config.frontiers()) * config.device.page_bytes.0;
         found.push(entry("parity_of_open_stripes", bytes));
         found.push(entry("failing_pages", 4 * FAILING_MAX as u64));
     }
     found
+}
+
+/// The planes of each set, in the order in which they take pages.
+fn columns(config: &SharedSettings, geometry: &Geometry, sets: u32) -> Vec<PlaneId> {
+    let (planes, units) = (geometry.planes(), geometry.units_per_flash_page);
+    let in_turn = |turn| geometry.static_plane(config.alloc.order, turn * units);
+    let of_set =
+        |set: u32| (0..planes).map(in_turn).filter(move |plane| plane.0 / (planes / sets) == set);
+    (0..sets).flat_map(of_set).collect()
 }
 
 impl Lines {
@@ -108,17 +120,20 @@ impl Lines {
         let geometry = nand.geometry();
         let planes = geometry.planes();
         let units = geometry.units_per_flash_page;
-        let in_turn = |turn| geometry.static_plane(config.alloc.order, turn * units);
         let stripe = config.rain.stripe;
+        let sets = config.line_sets();
+        let per_line = planes / sets;
+        let all_rows = geometry.pages_per_block / units;
         let mut lines = Lines {
-            book: LineBook::new(nand, full_line(geometry, config.rain.stripe)),
-            columns: (0..planes).map(in_turn).collect(),
-            width: if stripe == 0 { planes } else { stripe },
+            book: LineBook::new(nand, config.full_line(), sets),
+            columns: columns(config, geometry, sets),
+            per_line,
+            width: if stripe == 0 { per_line } else { stripe },
             has_parity: stripe > 0,
             rotate: config.rain.rotate,
             flush: config.rain.flush,
             units,
-            rows: geometry.pages_per_block / units,
+            rows: config.zones.as_ref().map_or(all_rows, |zones| zones.rows(all_rows)),
             open: vec![Open::default(); Stream::COUNT],
             used_room: 0,
             resume: (BlockId(0), 0),
@@ -242,6 +257,7 @@ impl PageSpace {
         frontier.next = self.pages_per_block - left;
         self.hold_parity(board, (line, stream));
         self.tell_lines(board);
+        self.tell_zones(board);
     }
 
     fn tell_lines(&self, board: &mut Board) {
@@ -259,7 +275,16 @@ impl PageSpace {
         open.loose += 1;
         open.ready = open.ready.join(board.nand().data_ready());
         let ready = open.ready;
+        self.zone_written(board, stream);
         self.leave_slot(board, (line, stream), ready)
+    }
+
+    /// The next slot of an open line, which is taken.
+    pub(super) fn stand(&mut self, board: &Board, (line, stream): (BlockId, Stream)) -> Ppn {
+        self.planes[ALL.index()].frontiers[stream.index()].next += 1;
+        let lines = self.lines.as_ref().expect("a space of lines");
+        let open = lines.open[stream.index()];
+        lines.page(board.nand(), line, (open.row, open.column, open.unit))
     }
 
     /// A program of a slot failed at this moment: its block takes no more pages, its line is
@@ -283,7 +308,7 @@ impl PageSpace {
 
     /// On from the slot that an open line stands at, whose data was there at this moment, or whose
     /// program was known to have failed.
-    fn leave_slot(
+    pub(super) fn leave_slot(
         &mut self,
         board: &mut Board,
         (line, stream): (BlockId, Stream),
@@ -370,6 +395,7 @@ impl PageSpace {
         (role, cause): (BlockRole, Cause),
         after: When,
     ) -> Result<When, Fault> {
+        let after = self.zone_reset(board, after);
         let mut done = after;
         for block in self.blocks_of_unit(line) {
             let is_given_up = self.is_given_up(board, block);

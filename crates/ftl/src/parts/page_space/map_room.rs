@@ -10,11 +10,7 @@ impl PageSpace {
     /// The plane of the victim whose pages were moved, and which is erased next.
     pub fn victims_plane(&self, board: &Board) -> Option<PlaneId> {
         let victim = self.collecting?;
-        Some(match self.lines {
-            None => board.geometry().plane_of_block(victim),
-            // All lines are in one.
-            Some(_) => PlaneId(0),
-        })
+        Some(self.plane_of_unit(board.nand(), victim))
     }
 
     /// Sees to it, in the middle of a collection, that a plane can take a map page without its last

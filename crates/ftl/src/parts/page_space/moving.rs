@@ -153,7 +153,7 @@ impl PageSpace {
         cause: Cause,
         after: When,
     ) -> Result<When, Fault> {
-        let plane = board.geometry().plane_of_block(victim);
+        let plane = self.plane_of_unit(board.nand(), victim);
         let at_once = owner.at_once();
         let mut done = after;
         let mut left = count;
@@ -220,7 +220,7 @@ impl PageSpace {
         cause: Cause,
         after: When,
     ) -> Result<Option<When>, Fault> {
-        let plane = board.geometry().plane_of_block(victim);
+        let plane = self.plane_of_unit(board.nand(), victim);
         let OobRead::Written(oob) = board.nand().state().oob(old) else {
             unreachable!("a valid page is readable");
         };
@@ -247,12 +247,14 @@ impl PageSpace {
                     board.program_update(new, None, &io, oob.kind, ready)
                 })?
             }
-            None => {
-                self.program(board, (plane, stream), ready, |board, new, ready| match name {
-                    Some(name) => board.copy_renamed((old, new), name, cause, ready),
-                    None => board.copy(old, new, oob.kind, cause, ready),
-                })?
-            }
+            None => match name {
+                Some(name) => {
+                    self.program(board, (plane, stream), ready, |board, new, ready| {
+                        board.copy_renamed((old, new), name, cause, ready)
+                    })?
+                }
+                None => self.move_copy(board, (plane, stream), (old, oob.kind), cause, ready)?,
+            },
         };
         if oob.kind.is_host_data() {
             board.nand_mut().discard(old);

@@ -314,7 +314,7 @@ impl PageSpace {
         let victim = placing.victim(&census, (block, copied), class);
         placing.policy.collected(&victim);
         let lifespan = victim.created.map(|created| victim.now - created);
-        board.class_victim(class, copied, lifespan);
+        board.class_victim(class, (copied, victim.pages_per_block), lifespan);
         if let Some(lifespan) = placing.policy.lifespan() {
             board.level(Level::PlacementLifespan, lifespan);
         }
@@ -372,6 +372,7 @@ impl PageSpace {
         let lacks_block = |stream: &Stream| frontiers[stream.index()].block.is_none();
         match &self.placing {
             _ if stream != Stream::Data => stream,
+            None if open && self.has_raw_zones() => self.free_class().unwrap_or(stream),
             None if open && !lacks_block(&stream) => self.moved_data,
             None => stream,
             Some(placing) => {

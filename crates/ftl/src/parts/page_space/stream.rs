@@ -58,6 +58,11 @@ impl Stream {
         found.expect("every place is that of a stream")
     }
 
+    /// Those of every class of data.
+    pub fn classes() -> impl Iterator<Item = Stream> {
+        CLASSES.into_iter()
+    }
+
     /// The frontier of a class of data.
     #[inline]
     pub fn of_class(class: u8) -> Stream {

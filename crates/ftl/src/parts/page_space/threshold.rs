@@ -17,7 +17,7 @@ impl Threshold {
             Threshold::Auto => own,
             Threshold::Blocks(blocks) => blocks,
             Threshold::Share(share) => {
-                let per_plane = u64::from(device.blocks_per_plane);
+                let per_plane = u64::from(config.units());
                 let base = match config.gc.threshold_base {
                     ThresholdBase::Plane => per_plane,
                     ThresholdBase::Spare => {

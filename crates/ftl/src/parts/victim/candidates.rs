@@ -1,8 +1,9 @@
 //! Two sets of blocks that policies keep: a list in order, and a dense set to draw from.
 
+use std::ops::Range;
+
 use super::census::Census;
-use ftlab_flash::board::nand::Nand;
-use ftlab_flash::units::{BlockId, PlaneId, zeroed};
+use ftlab_flash::units::{BlockId, zeroed};
 
 /// Blocks in the order in which they were appended; any can leave in constant time.
 ///
@@ -19,9 +20,8 @@ pub struct BlockList {
 }
 
 impl BlockList {
-    /// Empty, for the blocks of one plane.
-    pub fn new(nand: &Nand, plane: PlaneId) -> Self {
-        let blocks = nand.geometry().blocks_of(plane);
+    /// Empty, for blocks with numbers in a row.
+    pub fn new(blocks: Range<u32>) -> Self {
         BlockList {
             first_block: blocks.start,
             next: zeroed(blocks.len() + 1),
@@ -106,9 +106,8 @@ pub struct BlockSet {
 }
 
 impl BlockSet {
-    /// Empty, for the blocks of one plane.
-    pub fn new(nand: &Nand, plane: PlaneId) -> Self {
-        let blocks = nand.geometry().blocks_of(plane);
+    /// Empty, for blocks with numbers in a row.
+    pub fn new(blocks: Range<u32>) -> Self {
         BlockSet {
             first_block: blocks.start,
             members: Vec::with_capacity(blocks.len()),

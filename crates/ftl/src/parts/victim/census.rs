@@ -1,6 +1,6 @@
 //! What policies compare candidates by, be they blocks of a plane or lines of the device.
 //!
-//! A line is named by its number, which is that of its block in the first plane. What it has no
+//! A line is named by its number. What it has no
 //! room for counts as taken: collecting it does not gain that.
 
 use crate::parts::line_book::LineBook;
@@ -98,11 +98,10 @@ impl<'a> Census<'a> {
 
     /// Its pages.
     pub fn pages_in(&self, candidate: BlockId) -> impl Iterator<Item = Ppn> + use<'a> {
-        let (nand, lines) = (self.nand, self.lines);
-        let planes = lines.map_or(1, |_| nand.geometry().planes());
-        let step = nand.geometry().blocks_per_plane;
-        let blocks = (0..planes).map(move |plane| BlockId(candidate.0 + plane * step));
-        blocks.flat_map(move |block| {
+        let nand = self.nand;
+        let blocks = self.lines.map(|lines| lines.blocks(candidate));
+        let alone = blocks.is_none().then_some(candidate);
+        blocks.into_iter().flatten().chain(alone).flat_map(move |block| {
             let geometry = nand.geometry();
             (0..geometry.pages_per_block).map(move |offset| geometry.page(block, offset))
         })

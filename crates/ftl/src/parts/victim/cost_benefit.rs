@@ -121,7 +121,7 @@ pub struct CostBenefit<F> {
 
 impl<F: Form> VictimPolicy for CostBenefit<F> {
     fn new(context: &VictimContext<'_>) -> Self {
-        CostBenefit { candidates: BlockSet::new(context.nand, context.plane), form: PhantomData }
+        CostBenefit { candidates: BlockSet::new(context.blocks.clone()), form: PhantomData }
     }
 
     fn closed(&mut self, _: &Census<'_>, block: BlockId) {

@@ -18,10 +18,7 @@ pub struct DChoices {
 
 impl VictimPolicy for DChoices {
     fn new(context: &VictimContext<'_>) -> Self {
-        DChoices {
-            candidates: BlockSet::new(context.nand, context.plane),
-            choices: context.choices,
-        }
+        DChoices { candidates: BlockSet::new(context.blocks.clone()), choices: context.choices }
     }
 
     fn closed(&mut self, _: &Census<'_>, block: BlockId) {

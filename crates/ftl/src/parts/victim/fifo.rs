@@ -13,7 +13,7 @@ pub struct Fifo {
 
 impl VictimPolicy for Fifo {
     fn new(context: &VictimContext<'_>) -> Self {
-        Fifo { candidates: BlockList::new(context.nand, context.plane) }
+        Fifo { candidates: BlockList::new(context.blocks.clone()) }
     }
 
     fn closed(&mut self, _: &Census<'_>, block: BlockId) {

@@ -214,8 +214,7 @@ impl Greedy {
 
 impl VictimPolicy for Greedy {
     fn new(context: &VictimContext<'_>) -> Self {
-        let geometry = context.nand.geometry();
-        let blocks = geometry.blocks_of(context.plane);
+        let blocks = context.blocks.clone();
         let lists = context.pages + 1;
         let mut nodes: Vec<Node> = zeroed(lists as usize + blocks.len());
         for (number, ends) in (0..lists).zip(&mut nodes) {
@@ -349,6 +348,11 @@ mod tests {
         compare_with_plain_list(1_082, 4);
     }
 
+    fn context(blocks: u32, pages: u32) -> VictimContext<'static> {
+        let (plane, blocks, one) = (PlaneId(0), 0..blocks, Amount::Count(1));
+        VictimContext { plane, blocks, pages, choices: one, window: one, own: None }
+    }
+
     fn compare_with_plain_list(blocks: u32, pages: u32) {
         let mut config = SharedSettings::default();
         let device = [("device.blocks_per_plane", blocks), ("device.pages_per_block", pages)];
@@ -357,9 +361,7 @@ mod tests {
         }
         let mut board = Board::new(&config, 1, 0);
         let (mut rng, mut heights) = (Rng::new(5, Purpose::Workload), Vec::new());
-        let nand = board.nand();
-        let (plane, one) = (PlaneId(0), Amount::Count(1));
-        let context = VictimContext { nand, plane, pages, choices: one, window: one, own: None };
+        let context = context(blocks, pages);
         let mut greedy = Greedy::new(&context);
         let mut naive = Naive::default();
         for step in 0..60_000 {
@@ -417,9 +419,7 @@ mod tests {
             config.set(key, value).expect("legal settings");
         }
         let mut board = Board::new(&config, 1, 0);
-        let nand = board.nand();
-        let (plane, pages, one) = (PlaneId(0), 4, Amount::Count(1));
-        let context = VictimContext { nand, plane, pages, choices: one, window: one, own: None };
+        let context = context(1082, 4);
         let (mut greedy, mut naive) = (Greedy::new(&context), Naive::default());
         let close = |board: &mut Board, greedy: &mut Greedy, naive: &mut Naive, block| {
             fill(board, block);

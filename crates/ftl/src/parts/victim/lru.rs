@@ -13,7 +13,7 @@ pub struct Lru {
 
 impl VictimPolicy for Lru {
     fn new(context: &VictimContext<'_>) -> Self {
-        Lru { candidates: BlockList::new(context.nand, context.plane) }
+        Lru { candidates: BlockList::new(context.blocks.clone()) }
     }
 
     fn closed(&mut self, _: &Census<'_>, block: BlockId) {

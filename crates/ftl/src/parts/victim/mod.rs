@@ -158,8 +158,9 @@ mod tests {
             }
             let board = Board::new(&config, 1, 0);
             let nand = board.nand();
-            let pages = nand.geometry().pages_per_block;
-            let victims = config.victims(nand, PlaneId(0), pages);
+            let geometry = nand.geometry();
+            let blocks = geometry.blocks_of(PlaneId(0));
+            let victims = config.victims(PlaneId(0), blocks, geometry.pages_per_block);
             Bench { board, victims, rng: Rng::new(1, Purpose::Victim) }
         }
 

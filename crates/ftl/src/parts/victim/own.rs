@@ -18,7 +18,7 @@ pub struct Own {
 impl VictimPolicy for Own {
     fn new(context: &VictimContext<'_>) -> Self {
         let maker = context.own.expect("`gc.victim = own` was checked to come with a policy");
-        let candidates = BlockSet::new(context.nand, context.plane);
+        let candidates = BlockSet::new(context.blocks.clone());
         Own { plane: context.plane, candidates, policy: maker.made() }
     }
 

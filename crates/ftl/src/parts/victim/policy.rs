@@ -1,18 +1,19 @@
 //! What a victim policy is: what it is built from, what it is told, and what it answers.
 
+use std::ops::Range;
+
 use super::census::Census;
 use crate::own::{Maker, OwnVictim};
-use ftlab_flash::board::nand::Nand;
 use ftlab_flash::rng::Rng;
 use ftlab_flash::settings::Amount;
 use ftlab_flash::units::{BlockId, PlaneId};
 
 /// What a policy is built from.
 pub struct VictimContext<'a> {
-    /// The device.
-    pub nand: &'a Nand,
     /// The plane whose blocks are candidates; where lines are, the first one.
     pub plane: PlaneId,
+    /// The numbers of all that can be candidates.
+    pub blocks: Range<u32>,
     /// Pages of a candidate.
     pub pages: u32,
     /// Candidates that d_choices draws.

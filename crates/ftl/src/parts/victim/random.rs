@@ -16,7 +16,7 @@ pub struct Random {
 
 impl VictimPolicy for Random {
     fn new(context: &VictimContext<'_>) -> Self {
-        Random { candidates: BlockSet::new(context.nand, context.plane) }
+        Random { candidates: BlockSet::new(context.blocks.clone()) }
     }
 
     fn closed(&mut self, _: &Census<'_>, block: BlockId) {

@@ -26,7 +26,7 @@ impl WindowedGreedy {
 impl VictimPolicy for WindowedGreedy {
     fn new(context: &VictimContext<'_>) -> Self {
         WindowedGreedy {
-            candidates: BlockList::new(context.nand, context.plane),
+            candidates: BlockList::new(context.blocks.clone()),
             window: context.window,
         }
     }

@@ -77,6 +77,20 @@ impl Clock {
         self.busy.host_memory += length;
     }
 
+    /// A page that collection sends over the link to the host, or a command for it, is across at
+    /// `end`; counts as a transfer.
+    pub fn crosses_link(&mut self, end: Nanos, after: When) -> When {
+        if end <= self.earliest(after) {
+            return after;
+        }
+        if self.serial {
+            self.spent.channel += end - self.server;
+            self.server = end;
+            return When::at(end);
+        }
+        after.until_by_channel(end)
+    }
+
     /// When what follows `after` can start.
     #[inline]
     pub fn earliest(&self, after: When) -> Nanos {

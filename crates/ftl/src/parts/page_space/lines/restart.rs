@@ -33,7 +33,7 @@ impl Lines {
         if self.book.blocks(line).any(|block| nand.state().block(block).undefined) {
             return true;
         }
-        let columns = 0..self.columns.len() as u32;
+        let columns = 0..self.per_line;
         let top = |column| self.top(nand, line, column);
         let rows = columns.clone().map(top).max().unwrap_or(0);
         let Some(last) = columns.clone().rfind(|&column| top(column) == rows) else { return false };
@@ -55,7 +55,7 @@ impl Lines {
     /// Where a line is written on: in the stripe that was written last, or behind it.
     fn find_end(&self, nand: &Nand, line: BlockId) -> (Open, bool) {
         let top = |column| self.top(nand, line, column);
-        let columns = || 0..self.columns.len() as u32;
+        let columns = || 0..self.per_line;
         let rows = columns().map(top).max().unwrap_or(0);
         let Some(row) = rows.checked_sub(1) else { return (Open::default(), false) };
         let last =
@@ -104,6 +104,7 @@ impl PageSpace {
         let bad = bad.unwrap_or_default();
         self.planes[ALL.index()].free.untouched_but(bad.into_iter(), untouched);
         self.open_again(board, unfinished, &mut full, when)?;
+        when = self.finish_found_zones(board, &mut full, when)?;
         let now = self.census(board.nand());
         full.sort_unstable_by_key(|&line| (Reverse(now.age(line)), line.0));
         for &line in &full {

@@ -4,11 +4,16 @@
 use super::{Lines, Open};
 use ftlab_flash::board::nand::Nand;
 use ftlab_flash::board::when::When;
-use ftlab_flash::units::{BlockId, Ppn};
+use ftlab_flash::units::{BlockId, PlaneId, Ppn};
 
 impl Lines {
     pub(super) fn block(&self, line: BlockId, column: u32) -> BlockId {
-        self.book.block(line, self.columns[column as usize])
+        self.book.block(line, self.plane(line, column))
+    }
+
+    /// The plane of a line's column.
+    fn plane(&self, line: BlockId, column: u32) -> PlaneId {
+        self.columns[(self.book.set(line) * self.per_line + column) as usize]
     }
 
     pub(super) fn page(
@@ -23,7 +28,7 @@ impl Lines {
     /// Whether the block of a line in a column takes pages.
     pub(super) fn works(&self, nand: &Nand, line: BlockId, column: u32) -> bool {
         let known = nand.state().block(self.block(line, column));
-        let die = nand.geometry().die_of(self.columns[column as usize]);
+        let die = nand.geometry().die_of(self.plane(line, column));
         !known.retired && !known.read_only && self.failed != Some(die)
     }
 
@@ -40,7 +45,7 @@ impl Lines {
 
     /// Pages of data that a row of a line takes.
     pub(super) fn row_room(&self, nand: &Nand, line: BlockId) -> u32 {
-        let firsts = (0..self.columns.len() as u32).step_by(self.width as usize);
+        let firsts = (0..self.per_line).step_by(self.width as usize);
         firsts.map(|first| self.stripe_room(nand, line, first)).sum()
     }
 
@@ -59,7 +64,7 @@ impl Lines {
     pub(super) fn enter_stripe(&self, nand: &Nand, line: BlockId, open: &mut Open) {
         (open.loose, open.ready) = (0, When::START);
         loop {
-            if open.column as usize >= self.columns.len() {
+            if open.column >= self.per_line {
                 (open.row, open.column) = (open.row + 1, 0);
             }
             if open.row >= self.rows {
@@ -112,7 +117,7 @@ impl Lines {
             column >= open.column && open.parity != Some(column) && self.works(nand, line, column)
         });
         let here = here.count() as u32 * self.units - open.unit;
-        let behind = (first + self.width..self.columns.len() as u32).step_by(self.width as usize);
+        let behind = (first + self.width..self.per_line).step_by(self.width as usize);
         let behind: u32 = behind.map(|first| self.stripe_room(nand, line, first)).sum();
         here + behind + (self.rows - open.row - 1) * self.row_room(nand, line)
     }
@@ -120,7 +125,7 @@ impl Lines {
     /// The slot that a number of a line's slots stands for, in the order in which they are filled.
     pub(super) fn slot(&self, nand: &Nand, line: BlockId, number: u32) -> Ppn {
         let (flash_page, unit) = (number / self.units, number % self.units);
-        let columns = self.columns.len() as u32;
+        let columns = self.per_line;
         self.page(nand, line, (flash_page / columns, flash_page % columns, unit))
     }
 
@@ -131,7 +136,7 @@ impl Lines {
         line: BlockId,
         from: &mut u32,
     ) -> Option<Ppn> {
-        let slots = self.rows * self.units * self.columns.len() as u32;
+        let slots = self.rows * self.units * self.per_line;
         while *from < slots {
             let page = self.slot(nand, line, *from);
             *from += 1;

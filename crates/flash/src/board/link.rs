@@ -1,0 +1,175 @@
+//! The link between host and device. Commands and the data of writes cross before the device
+//! begins, the data of reads when its last page is there. A half-duplex link does one transfer at a
+//! time, a full-duplex one does one in each direction.
+//!
+//! Transfers are booked in the order in which requests are served, like all work of the device, the
+//! data of reads a whole queue ahead. The link therefore remembers every gap between what the
+//! requests in the device have booked; a command takes the first that fits. On a saturated
+//! half-duplex link, where no gap is left, that costs up to 2 % of the bandwidth.
+//!
+//! Whoever sends requests sets it up ([`Board::connect`]). A scheme whose collection is the host's
+//! sends pages over it as well: they take their turns with the requests.
+
+use super::Board;
+use super::nand::clock::resource::Resource;
+use super::nand::fault::Fault;
+use super::nand::state::PageKind;
+use super::when::When;
+use crate::meter::{Cause, Event};
+use crate::request::PageIo;
+use crate::units::{Nanos, Ppn, SECTOR_BYTES};
+
+/// Most gaps that are kept in a direction.
+const GAPS_MAX: usize = 1 << 16;
+
+/// The link of a device.
+#[derive(Clone, Debug)]
+pub struct Link {
+    to_device: Resource,
+    /// None where the directions share the link.
+    to_host: Option<Resource>,
+    /// Bytes per second; 0: data take no time.
+    bandwidth: u64,
+    command: Nanos,
+}
+
+impl Link {
+    /// Idle; the device holds up to `depth` requests at once, and the host sends up to `copies` pages
+    /// of its own beside them. `bandwidth` is bytes a second in each direction, 0 for no limit; a
+    /// command takes `command`.
+    pub fn new(
+        full_duplex: bool,
+        bandwidth: u64,
+        command: Nanos,
+        (depth, copies): (usize, usize),
+    ) -> Self {
+        // Each request leaves a gap before its command and one before its data at most, each copy one
+        // more.
+        let gaps = (2 * depth + 2 + 3 * copies).min(GAPS_MAX);
+        let direction = || Resource::with_gaps(1, gaps);
+        let to_host = full_duplex.then(direction);
+        Link { to_device: direction(), to_host, bandwidth, command }
+    }
+
+    /// Whether nothing takes time on it.
+    #[inline]
+    pub fn is_free(&self) -> bool {
+        self.bandwidth == 0 && self.command == 0
+    }
+
+    /// When a command with the data of `sectors` sectors is across.
+    pub fn send(&mut self, after: Nanos, sectors: u32) -> Nanos {
+        let length = self.command + self.data(sectors);
+        // Commands come in order of time: what is over serves nobody.
+        self.to_device.forget(after);
+        if let Some(to_host) = &mut self.to_host {
+            to_host.forget(after);
+        }
+        cross(&mut self.to_device, after, length)
+    }
+
+    /// When a command with the data of `sectors` sectors is across that may be sent later than
+    /// requests which come after it.
+    fn send_later(&mut self, after: Nanos, sectors: u32) -> Nanos {
+        let length = self.command + self.data(sectors);
+        cross(&mut self.to_device, after, length)
+    }
+
+    /// When the data of `sectors` sectors are across.
+    pub fn receive(&mut self, after: Nanos, sectors: u32) -> Nanos {
+        let length = self.data(sectors);
+        cross(self.to_host.as_mut().unwrap_or(&mut self.to_device), after, length)
+    }
+
+    /// Time of the data alone, rounded up to a nanosecond.
+    fn data(&self, sectors: u32) -> Nanos {
+        if self.bandwidth == 0 {
+            return 0;
+        }
+        let bytes = u128::from(sectors) * u128::from(SECTOR_BYTES);
+        (bytes * 1_000_000_000).div_ceil(u128::from(self.bandwidth)) as Nanos
+    }
+}
+
+fn cross(direction: &mut Resource, after: Nanos, length: Nanos) -> Nanos {
+    if length == 0 { after } else { direction.book(after, length) + length }
+}
+
+impl Board {
+    /// The link that the host is at the other end of; until then nothing on it takes time.
+    pub fn connect(&mut self, link: Link) {
+        self.link = link;
+    }
+
+    /// That link.
+    #[inline]
+    pub fn link(&self) -> &Link {
+        &self.link
+    }
+
+    /// The same, for requests.
+    #[inline]
+    pub fn link_mut(&mut self) -> &mut Link {
+        &mut self.link
+    }
+
+    /// The host sends a command of its own, without data, for what follows `after`.
+    pub fn command(&mut self, after: When) -> When {
+        let sent = self.link.send_later(self.nand.clock().earliest(after), 0);
+        self.nand.clock_mut().crosses_link(sent, after)
+    }
+
+    /// As [`Board::copy`] by way of the host, which reads the page and sends it back to be written:
+    /// a command for either, the data across in both directions. Nothing is copied within a plane.
+    ///
+    /// # Errors
+    /// As [`Board::copy`].
+    pub fn copy_by_host(
+        &mut self,
+        from: Ppn,
+        to: Ppn,
+        kind: PageKind,
+        cause: Cause,
+        after: When,
+    ) -> Result<When, Fault> {
+        let sectors = self.nand.geometry().all_sectors().count_ones();
+        let asked = self.command(after);
+        let Board { nand, meter, link, .. } = self;
+        let done = nand.copy_by_way_of(meter, (from, to), kind, cause, asked, |clock, read| {
+            let there = link.receive(clock.earliest(read), sectors);
+            let back = link.send_later(there, sectors);
+            clock.crosses_link(back, read)
+        });
+        self.meter.event(Event::HostCopies, u64::from(done.is_ok()));
+        self.meter.event(Event::LogLinkBytes, 2 * u64::from(sectors) * SECTOR_BYTES);
+        done
+    }
+
+    /// As [`Board::program_update`] where the host keeps the other sectors of a page that is written in
+    /// part: it asks for the old page, and sends back what the request has not sent.
+    ///
+    /// # Errors
+    /// As [`Board::program_update`].
+    pub fn update_by_host(
+        &mut self,
+        new: Ppn,
+        old: Option<Ppn>,
+        io: &PageIo,
+        kind: PageKind,
+        after: When,
+    ) -> Result<When, Fault> {
+        let whole = self.nand.geometry().all_sectors().count_ones();
+        let others = whole - io.sectors.count_ones();
+        let back = |board: &mut Board, read: When| {
+            let bytes = u64::from(whole + others) * SECTOR_BYTES;
+            board.meter.event(Event::LogLinkBytes, bytes);
+            // The command that asked for it went ahead of the read.
+            let clock = board.nand.clock_mut();
+            let asked = board.link.send_later(clock.earliest(read), 0);
+            let there = board.link.receive(asked, whole);
+            let back = board.link.send_later(there, others);
+            clock.crosses_link(back, read)
+        };
+        self.update(new, old, io, kind, back, after)
+    }
+}
