@@ -59,7 +59,7 @@ const CHOICES: &[(&str, &[&str])] = &[
         "gc.placement",
         &[
             "none", "sepbit", "dac", "multilog", "mida", "eti", "sep_gc", "hint", "fadac",
-            "auto_sfr", "auto_mq", "sfs", "warcip", "fk",
+            "auto_sfr", "auto_mq", "sfs", "warcip", "fk", "midas",
         ],
     ),
     ("host.hints", &["none", "unit", "column"]),

@@ -288,6 +288,9 @@ named! {
         /// Pages that found no room in a block of their class, for want of free ones, and opened none
         /// (`gc.placement`).
         ClassesBorrowed = "classes_borrowed",
+        /// Full blocks that went to another group as they were, without a copy: beyond a size that
+        /// shrank, of a group that was given up, or without an invalid page (`midas`).
+        BlocksHandedOn = "blocks_handed_on",
         /// Pages of the host that came without a hint, and went to the first handle (`gc.placement =
         /// hint`).
         PagesWithoutHint = "pages_without_hint",
@@ -474,6 +477,12 @@ named! {
         GroupLogsPermille = "group_logs_permille",
         /// Lifespan that a placement policy goes by, host pages (`sepbit`).
         PlacementLifespan = "placement_lifespan",
+        /// Groups that a placement policy has: those with a size, and the last (`midas`).
+        PlacementGroups = "placement_groups",
+        /// Write amplification that its model expects of the best groups, thousandths.
+        ExpectedWafPermille = "expected_waf_permille",
+        /// Write amplification while the logical capacity was written last, thousandths.
+        RecentWafPermille = "recent_waf_permille",
         /// Written pages in the queue that `sepbit` keeps (`placement.sepbit_window = fifo`).
         PlacementWindow = "placement_window",
         /// Pages that an SLC cache has room for, taken or not.
