@@ -23,6 +23,13 @@ impl SharedSettings {
                 kind.name()
             )));
         }
+        if self.gc.victim == VictimKind::CostBenefitHost && kind == PlacementKind::None {
+            return Err(SettingError::Conflict(
+                "gc.victim = cost_benefit_host needs a gc.placement: its policy has the clock of the \
+                 host's pages; legal: any but none, or another gc.victim"
+                    .to_owned(),
+            ));
+        }
         if kind == PlacementKind::Fk && self.future.is_none() {
             return Err(SettingError::Conflict(
                 "gc.placement = fk needs the future of the workload, found in a pass before the run; \

@@ -56,6 +56,8 @@ pub(super) struct Placing {
     written: Option<Vec<u32>>,
     /// Clock at which each block was opened plus one; 0: before a power cut.
     created: Vec<u64>,
+    /// Clock at which each block was full plus one; 0: before a power cut.
+    filled: Vec<u64>,
 }
 
 fn context<'a>(
@@ -112,6 +114,10 @@ impl Heats for Placing {
     fn heat(&self, candidate: BlockId) -> Heat {
         self.policy.heat(candidate, self.clock).unwrap_or(Heat::UNKNOWN)
     }
+
+    fn host_age(&self, candidate: BlockId) -> u64 {
+        (self.clock + 1).saturating_sub(self.filled[candidate.index()])
+    }
 }
 
 impl Placing {
@@ -136,6 +142,7 @@ impl Placing {
             living: 0,
             written: times.then(|| zeroed(geometry.logical_pages as usize)),
             created: zeroed(geometry.blocks() as usize),
+            filled: zeroed(geometry.blocks() as usize),
         })
     }
 
@@ -340,6 +347,7 @@ impl PageSpace {
     /// A block takes no more pages.
     pub(super) fn note_closed(&mut self, block: BlockId) {
         if let Some(placing) = &mut self.placing {
+            placing.filled[block.index()] = placing.clock + 1;
             placing.policy.closed(block);
         }
     }

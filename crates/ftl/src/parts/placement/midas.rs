@@ -27,7 +27,7 @@
 //!
 //! # Memory
 //! 2 bits a logical page; 8 bytes a page that is sampled; 4 bytes a unit of an epoch, and as much a
-//! page of one; 8 bytes a block, when it was full and its place in a queue. Which block a page is in is
+//! page of one; 8 bytes a block, when it was opened and its place in a queue. Which block a page is in is
 //! what the map says: no memory is charged for it.
 
 mod groups;
@@ -59,10 +59,12 @@ use settings::{MidasSettings, ppm};
 /// A block.
 #[derive(Clone, Copy, Debug, Default, zerocopy::FromZeros)]
 struct Block {
-    /// Clock when it was full plus one; 0: it is not.
-    closed: u64,
+    /// Clock when it was opened plus one; 0: nobody knows.
+    opened: u64,
     /// Class plus one; 0: nobody knows.
-    class: u64,
+    class: u32,
+    /// 1: it takes no more pages.
+    closed: u32,
 }
 
 /// Groups and all that is known of pages.
@@ -198,23 +200,24 @@ impl PlacementPolicy for Midas {
 
     fn opened(&mut self, block: BlockId, class: u8) {
         self.no_longer(block);
-        self.blocks[block.index()].class = u64::from(class) + 1;
+        let opened = self.clock + 1;
+        self.blocks[block.index()] = Block { opened, class: u32::from(class) + 1, closed: 0 };
         if self.emptied == Some(block) {
             self.emptied = None;
         }
     }
 
     fn reclassed(&mut self, block: BlockId, class: u8) {
-        let closed = self.blocks[block.index()].closed;
+        let known = self.blocks[block.index()];
         self.no_longer(block);
-        self.blocks[block.index()] = Block { closed, class: u64::from(class) + 1 };
-        self.hot_blocks += u32::from(class == 0 && closed > 0);
+        self.blocks[block.index()] = Block { class: u32::from(class) + 1, ..known };
+        self.hot_blocks += u32::from(class == 0 && known.closed > 0);
     }
 
     fn closed(&mut self, block: BlockId) {
         let known = &mut self.blocks[block.index()];
         self.hot_blocks += u32::from(known.class == 1 && known.closed == 0);
-        known.closed = self.clock + 1;
+        known.closed = 1;
     }
 
     fn placed(&mut self, lpn: Lpn, block: BlockId) {
@@ -270,15 +273,15 @@ impl Midas {
         };
         match self.blocks[block.index()].class.checked_sub(1) {
             Some(0) if self.groups.has_hot() => Was::Hot,
-            Some(class) if class == u64::from(self.groups.first()) => Was::First(self.age(block)),
+            Some(class) if class == u32::from(self.groups.first()) => Was::First(self.age(block)),
             _ => Was::Elsewhere,
         }
     }
 
-    /// Host pages written since a block was full; 0 while it is not.
+    /// Host pages written since a block was opened.
     fn age(&self, block: BlockId) -> u64 {
-        let closed = self.blocks[block.index()].closed.checked_sub(1);
-        closed.map_or(0, |closed| self.clock - closed)
+        let opened = self.blocks[block.index()].opened.checked_sub(1);
+        opened.map_or(self.clock, |opened| self.clock - opened)
     }
 
     /// A block holds nothing any more.

@@ -15,7 +15,7 @@ use ftlab_flash::units::{Lpn, zeroed};
 pub enum Was {
     /// In the hot group.
     Hot,
-    /// In the first group, in a segment of this age; 0 while it is open.
+    /// In the first group, in a segment that was opened so many pages ago.
     First(u64),
     /// Elsewhere, or nobody knows.
     Elsewhere,
@@ -154,7 +154,7 @@ impl Filter {
         self.set(lpn, 0);
     }
 
-    /// A hot segment was collected, so long after it was full.
+    /// A hot segment was collected, so many pages after it was opened.
     pub fn collected(&mut self, age: u64, valid: u32, pages: u32, now: u64) {
         if now >= self.waits_until {
             self.ages = (self.ages.0 + age, self.ages.1 + 1);

@@ -57,7 +57,7 @@ fn a_page_is_hot_when_it_was_overwritten_young() {
     assert_eq!(midas(&mut bench).filter.count(Lpn(page)), 0, "its history ends");
 }
 
-/// A block that was full long ago: its pages are old. w is 64 at first.
+/// A block that was opened long ago: its pages are old. w is 64 at first.
 #[test]
 fn an_update_of_an_old_page_makes_it_colder() {
     let mut bench = bench(&[]);
