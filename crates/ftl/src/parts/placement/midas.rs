@@ -22,7 +22,7 @@
 //! # Deviations
 //! A victim without an invalid page goes to the next group as it is: the code copies it, which gains
 //! nothing. A new size is for blocks of every plane. The code begins anew with an epoch of twice the
-//! length where the model says nothing, and leaves data out that is never written: not here. Blocks
+//! length where the model says nothing: not here. Blocks
 //! that were hot before there was a queue for them stay in the last group.
 //!
 //! # Memory
@@ -65,6 +65,8 @@ struct Block {
     class: u32,
     /// 1: it takes no more pages.
     closed: u32,
+    /// Pages whose newest version it holds.
+    valid: u64,
 }
 
 /// Groups and all that is known of pages.
@@ -159,7 +161,7 @@ impl PlacementPolicy for Midas {
         if write.is_update {
             self.filter.overwritten(write.lpn, was, self.clock, self.hot_blocks);
         }
-        self.block_of[write.lpn.index()] = 0;
+        self.leaves(write.lpn);
         self.watch(write.lpn, write.living);
         self.hold_against();
         let is_hot = self.filter.is_hot(write.lpn, self.clock);
@@ -176,7 +178,7 @@ impl PlacementPolicy for Midas {
     }
 
     fn trimmed(&mut self, lpn: Lpn) {
-        self.block_of[lpn.index()] = 0;
+        self.leaves(lpn);
         self.filter.forget(lpn);
         self.intervals.trimmed(lpn, self.clock);
     }
@@ -201,7 +203,8 @@ impl PlacementPolicy for Midas {
     fn opened(&mut self, block: BlockId, class: u8) {
         self.no_longer(block);
         let opened = self.clock + 1;
-        self.blocks[block.index()] = Block { opened, class: u32::from(class) + 1, closed: 0 };
+        self.blocks[block.index()] =
+            Block { opened, class: u32::from(class) + 1, ..Block::default() };
         if self.emptied == Some(block) {
             self.emptied = None;
         }
@@ -226,7 +229,9 @@ impl PlacementPolicy for Midas {
             let was = self.was(lpn);
             self.filter.copied(lpn, was, self.clock);
         }
+        self.leaves(lpn);
         self.block_of[lpn.index()] = block.0 + 1;
+        self.blocks[block.index()].valid += 1;
     }
 
     fn groups(&self) -> Option<&Groups> {
@@ -275,6 +280,31 @@ impl Midas {
             Some(0) if self.groups.has_hot() => Was::Hot,
             Some(class) if class == u32::from(self.groups.first()) => Was::First(self.age(block)),
             _ => Was::Elsewhere,
+        }
+    }
+
+    /// A page's newest version is in no block any more.
+    fn leaves(&mut self, lpn: Lpn) {
+        if let Some(block) = std::mem::take(&mut self.block_of[lpn.index()]).checked_sub(1) {
+            let valid = &mut self.blocks[block as usize].valid;
+            *valid = valid.saturating_sub(1);
+        }
+    }
+
+    /// Pages in full blocks of the last group that lost none: nobody writes them. None where these are
+    /// few.
+    fn cold(&self) -> f64 {
+        let full = u64::from(self.segment_pages / self.segment_blocks);
+        let of_last =
+            |block: &&Block| block.closed > 0 && block.class > u32::from(self.groups.queued());
+        let of_last = || self.blocks.iter().filter(of_last);
+        let lost_none = of_last().filter(|block| block.valid >= full).count() as u64;
+        let by_chance = ppm(self.settings.cold_by_chance) * of_last().count() as u64;
+        let cold = (lost_none * 1_000_000).saturating_sub(by_chance) * full / 1_000_000;
+        let device = u64::from(self.segments) * u64::from(self.segment_pages);
+        match cold * 1_000_000 < ppm(self.settings.cold_least) * device {
+            true => 0.0,
+            false => cold as f64,
         }
     }
 
@@ -340,6 +370,7 @@ impl Midas {
         if means.valid > ppm(bad) {
             return None;
         }
+        let cold = self.cold();
         let margin = |most: u32| settings.margin.min(most / 10);
         let sums = self.intervals.finish();
         let units_per_segment = f64::from(settings.interval_units);
@@ -351,6 +382,7 @@ impl Midas {
             segments: self.segments,
             margin: margin(self.segments.min(epoch)),
             living: living as f64,
+            cold,
             last_hot: settings.last_hot,
         };
         let share = |millionths: u64| millionths as f64 / 1e6;

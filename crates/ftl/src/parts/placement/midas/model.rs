@@ -29,6 +29,9 @@ pub struct Model<'a> {
     pub margin: u32,
     /// Logical pages that are written.
     pub living: f64,
+    /// Pages among them that lie in full segments of the last group and are never written: neither
+    /// they nor their room count there.
+    pub cold: f64,
     /// Part of the mean interval up to which updates of the last group are hot.
     pub last_hot: f64,
 }
@@ -165,7 +168,7 @@ impl Model<'_> {
             copies += inflow;
             unit = end;
         }
-        let valid_last = self.last_valid(unit, last, self.living - living)?;
+        let valid_last = self.last_valid(unit, last, self.living - living - self.cold)?;
         copies += inflow * valid_last / (1.0 - valid_last);
         Some(Prediction { waf: 1.0 + copies, valid, valid_last })
     }
@@ -185,7 +188,8 @@ impl Model<'_> {
         let pages = share(until.times - from.times, times);
         // Greedy does a little better than the queue of the closed form.
         let greedy = 1.0 + 1.0 / (2.0 * self.segment_pages);
-        let space = f64::from(segments) * self.segment_pages / living * greedy;
+        let room = f64::from(segments) * self.segment_pages - self.cold;
+        let space = room / living * greedy;
         let amplification = two_temperatures(space, pages, writes)? / greedy;
         let valid = 1.0 - 1.0 / amplification;
         (valid > 0.0).then_some(valid)
@@ -305,6 +309,7 @@ mod tests {
             segments: 40,
             margin: 1,
             living: 1800.0,
+            cold: 0.0,
             last_hot: 0.7,
         }
     }
@@ -422,5 +427,21 @@ mod tests {
         assert!(of(38).is_none(), "nothing is left for the last group");
         let full = Model { living: 39.0 * 64.0, ..model };
         assert!(full.predict(&hot, &Sizes::default().with(0, 1)).is_none(), "no room");
+    }
+
+    /// Data that nobody writes leaves the others as much room among less: a device with it is one
+    /// without it and its room.
+    #[test]
+    fn cold_data_is_left_out_of_the_last_group() {
+        let sums = sums(&COUNTS);
+        let model = model(&sums);
+        let hot = model.hot(1).expect("some are hot");
+        let waf = |model: &Model<'_>| {
+            model.predict(&hot, &Sizes::default().with(0, 2)).expect("a configuration").waf
+        };
+        let more = Model { segments: 60, living: 1800.0 + 20.0 * 64.0, ..model };
+        let left_out = Model { cold: 20.0 * 64.0, ..more };
+        assert!(waf(&more) > waf(&model) + 0.1, "{} and {}", waf(&more), waf(&model));
+        assert!((waf(&left_out) - waf(&model)).abs() < 1e-9);
     }
 }

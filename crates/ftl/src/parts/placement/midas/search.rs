@@ -140,6 +140,7 @@ mod tests {
             segments: 280,
             margin: 20,
             living: 15_000.0,
+            cold: 0.0,
             last_hot: 0.7,
         }
     }

@@ -58,6 +58,14 @@ settings! {
         /// Intervals of the last group that are hot there: up to this part of their mean.
         last_hot: f64 = 0.7, legal("0..=1, for example 0.7", |v| (0.0..=1.0).contains(v)),
             source("MiDAS (FAST 2024), its code");
+        /// Share of the device that full blocks of the last group without an invalid page hold, from
+        /// which on the model leaves them out: nobody writes what they hold.
+        cold_least: f64 = 0.2, legal("0..=1, for example 0.2 or 20%", |v| (0.0..=1.0).contains(v)),
+            source("MiDAS simulator");
+        /// Share of the last group's blocks that have no invalid page by chance.
+        cold_by_chance: f64 = 0.05,
+            legal("0..=1, for example 0.05 or 5%", |v| (0.0..=1.0).contains(v)),
+            source("MiDAS simulator");
         /// Most groups between the hot one and the last that the model may have; 0: no model.
         groups: u32 = 8, legal("0..=14", |v| *v as usize <= GROUPS_MAX),
             source("MiDAS (FAST 2024), its code");
