@@ -28,7 +28,8 @@ pub const EXPERIMENTS: &[Bundled] = bundled!(
     "contradictions-cache", "contradictions-collection", "contradictions-hat",
     "contradictions-order", "contradictions-prints", "contradictions-timing",
     "contradictions-traces", "contradictions-tree", "ftlab-overload-full", "ftlab-placement",
-    "ftlab-slc", "ftlab-rain", "ftlab-refresh", "leaftl2023", "learnedftl2024", "ca_ssd2011"
+    "ftlab-slc", "ftlab-rain", "ftlab-refresh", "leaftl2023", "learnedftl2024", "ca_ssd2011",
+    "midas2024"
 );
 
 /// The experiment of that name, or of that file: a path has a slash or ends in `.toml`.
