@@ -1,8 +1,8 @@
 //! Sentences that a reader must see beside the numbers.
 
 use ftlab_engine::config::{
-    Config, GcSettings, GcTrigger, Isolation, MidasSettings, PlacementKind, PlacementSettings, Times,
-    TimingProfile, UnwrittenRead,
+    Config, GcSettings, GcTrigger, Isolation, MidasSettings, PlacementKind, PlacementSettings,
+    Times, TimingProfile, UnwrittenRead,
 };
 use ftlab_engine::host::{Arbitration, Hints, SchedulerKind};
 use ftlab_engine::meter::{Cause, Event, Level};
