@@ -58,6 +58,7 @@ impl Groups for Config {
             &self.host,
             &self.gc,
             &self.placement,
+            &self.midas,
             &self.slc,
             &self.search,
             &self.alloc,
