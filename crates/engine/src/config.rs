@@ -17,6 +17,7 @@ pub use ftlab_ftl::parts::page_space::settings::{
     GcMode, GcSettings, GcTrigger, GcUnit, ThresholdBase, ThresholdMode,
 };
 pub use ftlab_ftl::parts::page_space::slc::settings::{SlcFull, SlcPath, SlcSettings, SlcVictim};
+pub use ftlab_ftl::parts::placement::midas::settings::MidasSettings;
 pub use ftlab_ftl::parts::placement::settings::{Isolation, PlacementSettings};
 pub use ftlab_ftl::parts::placement::{Classes, PlacementKind, Times};
 pub use ftlab_ssd::host::settings::HostSettings;
@@ -57,6 +58,7 @@ impl Groups for Config {
             &self.host,
             &self.gc,
             &self.placement,
+            &self.midas,
             &self.slc,
             &self.search,
             &self.alloc,

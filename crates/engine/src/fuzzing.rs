@@ -21,6 +21,7 @@ const CHOICES: &[(&str, &[&str])] = &[
             "cost_benefit_age",
             "cat",
             "cost_hotness",
+            "cost_benefit_host",
             "fifo",
             "random",
             "lru",
@@ -59,7 +60,7 @@ const CHOICES: &[(&str, &[&str])] = &[
         "gc.placement",
         &[
             "none", "sepbit", "dac", "multilog", "mida", "eti", "sep_gc", "hint", "fadac",
-            "auto_sfr", "auto_mq", "sfs", "warcip", "fk",
+            "auto_sfr", "auto_mq", "sfs", "warcip", "fk", "midas",
         ],
     ),
     ("host.hints", &["none", "unit", "column"]),
@@ -242,9 +243,14 @@ fn fit_refresh(row: &Row, config: &mut Config) {
     }
 }
 
-/// Hotness is what one policy of placement knows.
+/// Hotness is what one policy of placement knows, the host's pages what any does.
 fn fit_hotness(config: &mut Config) {
-    if config.gc.placement != PlacementKind::Sfs && config.gc.victim == VictimKind::CostHotness {
+    let is_known = match config.gc.victim {
+        VictimKind::CostHotness => config.gc.placement == PlacementKind::Sfs,
+        VictimKind::CostBenefitHost => config.gc.placement != PlacementKind::None,
+        _ => true,
+    };
+    if !is_known {
         config.gc.victim = VictimKind::Greedy;
     }
 }

@@ -294,6 +294,9 @@ named! {
         /// Pages that found no room in a block of their class, for want of free ones, and opened none
         /// (`gc.placement`).
         ClassesBorrowed = "classes_borrowed",
+        /// Full blocks that went to another group as they were, without a copy: beyond a size that
+        /// shrank, of a group that was given up, or without an invalid page (`midas`).
+        BlocksHandedOn = "blocks_handed_on",
         /// Pages of the host that came without a hint, and went to the first handle (`gc.placement =
         /// hint`).
         PagesWithoutHint = "pages_without_hint",

@@ -1,6 +1,7 @@
 //! The settings that every scheme sees: those of the board, and of the parts that schemes share.
 
 mod lines;
+mod placement;
 
 use std::ops::{Deref, DerefMut, Range};
 
@@ -13,6 +14,7 @@ use crate::own::OwnPolicies;
 use crate::parts::alloc::{AllocSettings, AllocUnit, FreeOrder};
 use crate::parts::page_space::settings::{GcMode, GcSettings, GcTrigger, reserve};
 use crate::parts::page_space::slc::settings::SlcSettings;
+use crate::parts::placement::midas::settings::MidasSettings;
 use crate::parts::placement::settings::{KeptTimes, PlacementSettings};
 use crate::parts::placement::{Classes, PlacementKind, Times};
 use crate::parts::victim::{VictimContext, VictimKind, Victims};
@@ -27,6 +29,8 @@ pub struct SharedSettings {
     pub gc: GcSettings,
     /// How data is divided into classes.
     pub placement: PlacementSettings,
+    /// The numbers of one of the policies that do.
+    pub midas: MidasSettings,
     /// Blocks that are used with one bit a cell.
     pub slc: SlcSettings,
     /// Where pages and blocks are taken from.
@@ -59,7 +63,13 @@ impl DerefMut for SharedSettings {
 impl Groups for SharedSettings {
     fn groups(&self) -> Vec<&dyn Group> {
         let mut groups = self.board.groups();
-        groups.extend([&self.gc as &dyn Group, &self.placement, &self.slc, &self.alloc]);
+        groups.extend([
+            &self.gc as &dyn Group,
+            &self.placement,
+            &self.midas,
+            &self.slc,
+            &self.alloc,
+        ]);
         groups
     }
 
@@ -68,6 +78,7 @@ impl Groups for SharedSettings {
         groups.extend([
             &mut self.gc as &mut dyn Group,
             &mut self.placement,
+            &mut self.midas,
             &mut self.slc,
             &mut self.alloc,
         ]);
@@ -216,41 +227,6 @@ impl SharedSettings {
             Times::Never => false,
             Times::WhenMoved => self.placement.times == KeptTimes::Dram,
             Times::WhenWritten => true,
-        }
-    }
-
-    fn check_placement(&self) -> Result<(), SettingError> {
-        let kind = self.gc.placement;
-        if kind != PlacementKind::None && self.gc.separate_frontiers {
-            return Err(SettingError::Conflict(format!(
-                "gc.placement = {} and gc.separate_frontiers = true exclude each other: the second \
-                 is what sep_gc does; legal: one of the two",
-                kind.name()
-            )));
-        }
-        if self.gc.victim == VictimKind::CostHotness && kind != PlacementKind::Sfs {
-            return Err(SettingError::Conflict(format!(
-                "gc.victim = cost_hotness needs gc.placement = sfs, not {}: hotness is what that \
-                 policy knows; legal: both, or another gc.victim",
-                kind.name()
-            )));
-        }
-        if kind == PlacementKind::Fk && self.future.is_none() {
-            return Err(SettingError::Conflict(
-                "gc.placement = fk needs the future of the workload, found in a pass before the run; \
-                 legal: ftlab run, compare and sweep, or SharedSettings::future"
-                    .to_owned(),
-            ));
-        }
-        match (kind.classes(&self.placement), self.placement.classes.0) {
-            (Classes::Fixed(by_nature), Some(set)) if set != u32::from(by_nature) => {
-                Err(SettingError::Conflict(format!(
-                    "placement.classes = {set} and gc.placement = {} exclude each other, which has \
-                     {by_nature}; legal: placement.classes = auto, or a policy that can have more",
-                    kind.name()
-                )))
-            }
-            _ => Ok(()),
         }
     }
 

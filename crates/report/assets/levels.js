@@ -28,6 +28,12 @@ const controlLevels = {
   placement_lifespan: ["Lifespan", "Lifespan (host pages)", 1,
     "Host pages written from opening a block of short-lived data to its collection, on average, "
     + "which SepBIT divides pages by."],
+  placement_groups: ["Groups", "Groups", 1,
+    "Groups that MiDAS has: those with a size and the last. One: there is no model, or it failed."],
+  expected_waf_permille: ["Expected WAF", "Expected WAF", 1000,
+    "Write amplification that the model of MiDAS expects of the best groups it found."],
+  recent_waf_permille: ["Recent WAF", "Recent WAF", 1000,
+    "Write amplification while the logical capacity was written last, which that is held against."],
   longest_chain: ["Chain", "Longest chain (blocks)", 1,
     "Replacement blocks that hang on one logical block: a read may look through all of them."],
 };

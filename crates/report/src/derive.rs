@@ -27,9 +27,9 @@ use serde_json::{Map, Value};
 
 use self::by_cause::by_cause;
 use crate::result::{
-    Buffer, ByDirection, DataClass, Erases, ErasesByMode, Flash, FlashTime, Host, LatencyParts,
-    LatencySummary, MapCache, Merges, OwnPolicy, Percentiles, Precondition, RamStructure, RamUse,
-    RunResult, ServiceTime, Split, SteadyState, Wall, Workload, WornOut,
+    Buffer, ByDirection, DataClass, DataGroup, Erases, ErasesByMode, Flash, FlashTime, Host,
+    LatencyParts, LatencySummary, MapCache, Merges, OwnPolicy, Percentiles, Precondition,
+    RamStructure, RamUse, RunResult, ServiceTime, Split, SteadyState, Wall, Workload, WornOut,
 };
 
 /// What is known of a run besides its device.
@@ -148,9 +148,18 @@ fn classes(device: &dyn Device) -> Vec<DataClass> {
         victims: counts.victims,
         victim_valid_share: ratio(counts.copied_pages, counts.victim_pages),
         lifespan_pages_mean: ratio(counts.lifespans, counts.timed_victims),
+        group: counts.group.map(|group| DataGroup {
+            segments: group.segments,
+            expected_valid_share: group.expected_valid_ppm.map(millionths),
+            valid_share: group.valid_ppm.map(millionths),
+        }),
     };
     let counts = &device.board().meter().classes()[..config.data_classes() as usize];
     counts.iter().map(class).collect()
+}
+
+fn millionths(count: u64) -> f64 {
+    count as f64 / 1e6
 }
 
 fn ratio(part: u64, whole: u64) -> Option<f64> {

@@ -13,8 +13,8 @@ mod tail;
 
 pub use by_cause::{ByCause, CAUSE_NAMES, CAUSES};
 pub use detail::{
-    Buffer, DataClass, DramEnergy, Energy, Erases, ErasesByMode, Flash, FlashEnergy, FlashTime,
-    Host, Inherited, Made, MapCache, Merges, OwnPolicy, PcmEnergy, Phase, Precondition,
+    Buffer, DataClass, DataGroup, DramEnergy, Energy, Erases, ErasesByMode, Flash, FlashEnergy,
+    FlashTime, Host, Inherited, Made, MapCache, Merges, OwnPolicy, PcmEnergy, Phase, Precondition,
     RamStructure, RamUse, ServiceTime, Split, Stages, Stream, WEAR_BUCKETS_MAX, Wall, Wear,
     WearBucket, Window, Workload, WornOut,
 };

@@ -25,6 +25,7 @@ mod host_faults;
 mod host_limits;
 mod law;
 mod lines;
+mod midas;
 mod occupancy;
 mod own;
 mod parameters;

@@ -15,7 +15,7 @@ pub mod when;
 use crate::board::settings::{
     BoardSettings, PartialWrite, SearchModel, SearchSettings, UnwrittenRead,
 };
-use crate::meter::{BlockRole, Cause, Event, Level, Meter};
+use crate::meter::{BlockRole, Cause, ClassGroup, Event, Level, Meter};
 use crate::request::PageIo;
 use crate::units::{BlockId, Lpn, Nanos, Ppn, Tag};
 use link::Link;
@@ -467,6 +467,11 @@ impl Board {
     /// So many pages are moved to a class of data.
     pub fn class_moved(&mut self, class: u8, pages: u32) {
         self.meter.class_moved(class, pages);
+    }
+
+    /// What the group of a class stands at now; none where it is no group.
+    pub fn class_group(&mut self, class: u8, group: Option<ClassGroup>) {
+        self.meter.class_group(class, group);
     }
 
     /// A block, or line, of a class was emptied: pages that were moved out of it, and pages that it

@@ -19,6 +19,19 @@ pub struct ClassCounts {
     pub timed_victims: u64,
     /// Host pages written between their opening and their collection, in all.
     pub lifespans: u64,
+    /// What it stands at, where it is a group that a policy gives a size.
+    pub group: Option<ClassGroup>,
+}
+
+/// A group that a placement policy gives a size (`midas`), or the last one, which takes the rest.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ClassGroup {
+    /// Segments that it may have, the open one among them.
+    pub segments: u32,
+    /// Valid share of its victims that the model expects, in parts per million; none without a model.
+    pub expected_valid_ppm: Option<u64>,
+    /// What it was in the last epoch; none without a victim.
+    pub valid_ppm: Option<u64>,
 }
 
 impl Meter {
@@ -33,6 +46,10 @@ impl Meter {
 
     pub(crate) fn class_moved(&mut self, class: u8, pages: u32) {
         self.classes[class as usize].moved_pages += u64::from(pages);
+    }
+
+    pub(crate) fn class_group(&mut self, class: u8, group: Option<ClassGroup>) {
+        self.classes[class as usize].group = group;
     }
 
     pub(crate) fn class_victim(

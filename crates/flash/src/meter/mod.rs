@@ -12,7 +12,7 @@ mod streams;
 mod window_times;
 mod windows;
 
-pub use classes::ClassCounts;
+pub use classes::{ClassCounts, ClassGroup};
 pub use counts::Counts;
 pub use latency::{LatencyMeter, LatencyStatistics};
 pub use pieces::Piece;
@@ -408,7 +408,9 @@ impl Meter {
         merges.associativity.fill(0);
         self.host = HostCounts::default();
         self.streams.fill(StreamCounts::default());
-        self.classes.fill(ClassCounts::default());
+        for class in &mut self.classes {
+            *class = ClassCounts { group: class.group, ..ClassCounts::default() };
+        }
         self.latency.reset();
         self.windows.reset();
         self.pieces.reset();

@@ -83,6 +83,12 @@ named! {
         GroupLogsPermille = "group_logs_permille",
         /// Lifespan that a placement policy goes by, host pages (`sepbit`).
         PlacementLifespan = "placement_lifespan",
+        /// Groups that a placement policy has: those with a size, and the last (`midas`).
+        PlacementGroups = "placement_groups",
+        /// Write amplification that its model expects of the best groups, thousandths.
+        ExpectedWafPermille = "expected_waf_permille",
+        /// Write amplification while the logical capacity was written last, thousandths.
+        RecentWafPermille = "recent_waf_permille",
         /// Written pages in the queue that `sepbit` keeps (`placement.sepbit_window = fifo`).
         PlacementWindow = "placement_window",
         /// Pages that an SLC cache has room for, taken or not.

@@ -3,6 +3,7 @@
 pub mod alloc;
 pub mod block_map_cache;
 pub mod block_mapped;
+pub mod block_queues;
 pub mod block_rewrite;
 pub mod block_supply;
 pub mod block_survey;

@@ -22,6 +22,7 @@ mod map_room;
 mod moving;
 mod owner;
 mod placing;
+mod queues;
 mod recovery;
 mod refresh;
 pub mod settings;
@@ -124,6 +125,8 @@ pub struct PageSpace {
     moved_data: Stream,
     /// Who decides where data goes; none: the host's to its frontier, moved data as said above.
     placing: Option<Box<Placing>>,
+    /// Full blocks of a policy's groups but the last.
+    queues: Option<Box<queues::Queues>>,
     threshold: (u32, u32),
     adaptive: bool,
     /// Share of garbage above which a write collects, in parts per million.
@@ -227,7 +230,8 @@ impl PageSpace {
             order: config.alloc.order,
             mode: config.gc.mode,
             moved_data: if config.gc.separate_frontiers { Stream::MovedData } else { Stream::Data },
-            placing: Placing::new(config, geometry, seed).map(Box::new),
+            placing: Placing::new(config, geometry, (seed, threshold)).map(Box::new),
+            queues: queues::Queues::new(config, geometry).map(Box::new),
             threshold: (threshold, config.gc.threshold_max.max(threshold)),
             adaptive: config.gc.threshold_mode == ThresholdMode::Adaptive,
             garbage_share,
@@ -413,6 +417,7 @@ impl PageSpace {
             return self.make_room_in_cache(board, owner, plane, after);
         }
         let after = self.repair(board, owner, after)?;
+        let after = self.regroup(board, after)?;
         let after = self.collect_share(board, owner, (plane, stream), after)?;
         let usable = self.usable();
         let known = &mut self.planes[plane.index()];

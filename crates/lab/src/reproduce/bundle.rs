@@ -29,7 +29,7 @@ pub const EXPERIMENTS: &[Bundled] = bundled!(
     "contradictions-order", "contradictions-prints", "contradictions-timing",
     "contradictions-traces", "contradictions-tree", "ftlab-overload-full", "ftlab-placement",
     "ftlab-slc", "ftlab-rain", "ftlab-refresh", "ftlab-zns", "leaftl2023", "learnedftl2024",
-    "ca_ssd2011", "caftl2011", "dloop2013"
+    "ca_ssd2011", "caftl2011", "dloop2013", "midas2024"
 );
 
 /// The experiment of that name, or of that file: a path has a slash or ends in `.toml`.

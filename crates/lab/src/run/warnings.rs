@@ -1,8 +1,8 @@
 //! Sentences that a reader must see beside the numbers.
 
 use ftlab_engine::config::{
-    Config, GcSettings, GcTrigger, Isolation, PlacementKind, PlacementSettings, Times,
-    TimingProfile, UnwrittenRead,
+    Config, GcSettings, GcTrigger, Isolation, MidasSettings, PlacementKind, PlacementSettings,
+    Times, TimingProfile, UnwrittenRead,
 };
 use ftlab_engine::host::{Arbitration, Hints, SchedulerKind};
 use ftlab_engine::meter::{Cause, Event, Level};
@@ -70,6 +70,7 @@ fn unheard(config: &Config) -> Option<String> {
         ("placement.sepbit_lifespan", now.sepbit_lifespan != default.sepbit_lifespan, sepbit),
         ("placement.dac_max_update_age", now.dac_max_update_age > 0, dac),
         ("placement.dac_min_move_age", now.dac_min_move_age > 0, dac),
+        ("midas.*", config.midas != MidasSettings::default(), kind == PlacementKind::Midas),
         (
             "gc.garbage_share",
             config.gc.garbage_share != GcSettings::default().garbage_share,

@@ -157,6 +157,7 @@ fn settings_of_placement_that_nobody_hears_are_told() {
             ],
             "gc.trigger = free_blocks: placement.collection.",
         ),
+        (&["gc.placement=mida", "midas.epoch=2"], "gc.trigger = free_blocks: midas.*."),
         (
             &["gc.placement=sepbit", "placement.sepbit_lifespan=100", "placement.sepbit_victims=4"],
             "gc.trigger = free_blocks: placement.sepbit_victims.",

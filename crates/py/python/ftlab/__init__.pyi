@@ -1024,6 +1024,22 @@ class _DataClass(_Record):
     @property
     def lifespan_pages_mean(self) -> float | None:
         """Mean of the host pages written from opening a block to collecting it; null without one."""
+    @property
+    def group(self) -> _DataGroup | None:
+        """What it stood at in the end, where it was a group that the policy gives a size (`midas`), or
+        the last one, which has the rest; the key is absent otherwise."""
+
+class _DataGroup(_Record):
+    """A group that a placement policy gives a size."""
+    @property
+    def segments(self) -> int:
+        """Segments, a block of every plane each, or lines, that it may have."""
+    @property
+    def expected_valid_share(self) -> float | None:
+        """Valid share of its victims that the model expects; null without a model."""
+    @property
+    def valid_share(self) -> float | None:
+        """What it was in the last epoch; null without a victim."""
 
 class _Tail(_Record):
     """The slowest reads and writes of a run."""

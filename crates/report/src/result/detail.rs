@@ -94,6 +94,22 @@ pub struct DataClass {
     pub victim_valid_share: Option<f64>,
     /// Mean of the host pages written from opening a block to collecting it; null without one.
     pub lifespan_pages_mean: Option<f64>,
+    /// What it stood at in the end, where it was a group that the policy gives a size (`midas`), or
+    /// the last one, which has the rest; the key is absent otherwise.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub group: Option<DataGroup>,
+}
+
+/// A group that a placement policy gives a size.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct DataGroup {
+    /// Segments, a block of every plane each, or lines, that it may have.
+    pub segments: u32,
+    /// Valid share of its victims that the model expects; null without a model.
+    pub expected_valid_share: Option<f64>,
+    /// What it was in the last epoch; null without a victim.
+    pub valid_share: Option<f64>,
 }
 
 /// How the device was prepared before the measurement.

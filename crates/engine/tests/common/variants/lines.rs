@@ -41,6 +41,8 @@ pub const VARIANTS: &[Variant] = &[
     ),
     durable("ideal_page", &[LINES, ORDER, CHANNELS, ("gc.trigger", "garbage_share"), ROOM]),
     durable("ideal_page", &[LINES, ORDER, CHANNELS, ("gc.placement", "sepbit"), ROOM]),
+    durable("ideal_page", midas!(LINES, ORDER, CHANNELS, ROOM)),
+    durable("ideal_page", midas!(LINES, ORDER, CHANNELS, DIES, FOUR, ROOM)),
     durable(
         "ideal_page",
         &[LINES, ORDER, DIES, ("gc.placement", "sfs"), ("gc.victim", "cost_hotness"), ROOM],

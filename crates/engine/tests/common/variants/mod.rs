@@ -1,6 +1,23 @@
 //! Settings under which every scheme is tested, beside its defaults: a file per family of schemes.
 
 /// Two dies of two planes, and every advanced command that they can have together.
+/// `midas` with epochs of a capacity from the first page on and few classes, so that groups come
+/// and go on a tiny device.
+macro_rules! midas {
+    ($($more:expr),*) => {
+        &[
+            ("gc.placement", "midas"),
+            ("placement.classes", "5"),
+            ("midas.hot_wait", "0"),
+            ("midas.model_wait", "0"),
+            ("midas.epoch", "1"),
+            ("midas.sampling", "1"),
+            ("midas.margin", "0"),
+            $($more),*
+        ]
+    };
+}
+
 macro_rules! advanced {
     ($($more:expr),*) => {
         &[

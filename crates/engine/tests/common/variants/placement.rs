@@ -13,6 +13,7 @@ const AUTO_MQ: (&str, &str) = ("gc.placement", "auto_mq");
 const HINT: (&str, &str) = ("gc.placement", "hint");
 const UNITS: (&str, &str) = ("host.hints", "unit");
 const MIDA: (&str, &str) = ("gc.placement", "mida");
+const MIDAS: (&str, &str) = ("gc.placement", "midas");
 /// Few victims to a lifespan, so that there is one on a tiny device.
 const SOON: (&str, &str) = ("placement.sepbit_victims", "2");
 const SHARE: (&str, &str) = ("gc.trigger", "garbage_share");
@@ -63,4 +64,17 @@ pub const VARIANTS: &[Variant] = &[
     durable("dftl", advanced!(SMALL, MIDA)),
     durable("hat", &[("hat.qmt_entries", "8"), SEPBIT, SOON]),
     durable("tpftl", &[SEPBIT, SOON]),
+    durable("ideal_page", &[MIDAS]),
+    durable("ideal_page", midas!()),
+    durable("ideal_page", midas!(("placement.classes", "10"), ("midas.victims_in_a_row", "1"))),
+    durable("ideal_page", midas!(("gc.victim", "cost_benefit_sqrt"), ("midas.sampling", "3"))),
+    durable("ideal_page", midas!(("wear.policy", "static"), ("wear.spread", "2"))),
+    durable("ideal_page", midas!(("wear.policy", "dynamic"), PAGE, UNIT, PAGES)),
+    durable("ideal_page", midas!(("gc.mode", "both"), ("gc.idle_pages", "1"))),
+    durable("ideal_page", advanced!(MIDAS, ("gc.unit", "die"), ("gc.mode", "both"))),
+    durable("dftl", midas!(SMALL)),
+    durable("dftl", advanced!(SMALL, MIDAS)),
+    durable("hat", midas!(("hat.qmt_entries", "8"))),
+    durable("tpftl", midas!()),
+    durable("leaftl", midas!()),
 ];

@@ -37,6 +37,7 @@ pub const VARIANTS: &[Variant] = &[
     durable("ideal_page", &[READS, DAYS, PATROL, PAGE, UNIT, PAGES, PARALLEL]),
     durable("ideal_page", &[READS, ("wear.policy", "static"), ("wear.spread", "2")]),
     durable("ideal_page", &[READS, DAYS, PATROL, ("gc.placement", "sepbit"), ROOM]),
+    durable("ideal_page", midas!(READS, DAYS, PATROL, ROOM)),
     durable("ideal_page", &[READS, ("gc.placement", "sfs"), ("gc.victim", "cost_hotness"), ROOM]),
     durable("ideal_page", &[READS, DAYS, PATROL, ("gc.separate_frontiers", "true")]),
     durable("ideal_page", &[READS, DAYS, PATROL, ("gc.trigger", "garbage_share"), ROOM]),

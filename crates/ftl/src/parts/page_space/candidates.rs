@@ -38,6 +38,9 @@ impl PageSpace {
 
     /// A block, or a line, becomes a candidate.
     pub(super) fn put_up(&mut self, nand: &Nand, block: BlockId) {
+        if self.waits_in_queue(nand, block) {
+            return;
+        }
         let census = Census::new(nand, self.lines.as_ref().map(|lines| &lines.book));
         let plane = self.plane_of_unit(nand, block);
         self.planes[plane.index()].victims.closed(&census, block);
@@ -73,7 +76,7 @@ impl PageSpace {
 
     pub(super) fn is_candidate_no_more(&mut self, nand: &Nand, block: BlockId) {
         let plane = self.plane_of_unit(nand, block);
-        self.planes[plane.index()].victims.removed(block);
+        self.leaves_candidates(plane, block);
         if let Some(levelling) = &mut self.levelling {
             levelling.removed(plane, block.0 - nand.geometry().blocks_of(plane).start);
         }

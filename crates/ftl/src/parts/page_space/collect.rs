@@ -55,6 +55,7 @@ impl PageSpace {
         plane: PlaneId,
         after: When,
     ) -> Result<Option<When>, Fault> {
+        let after = self.regroup(board, after)?;
         let (victim, found) = self.choose_that_fits(board, owner, plane, after);
         let Some(victim) = victim else { return Ok(None) };
         self.collect_and_level(board, owner, victim, found).map(Some)
@@ -98,11 +99,15 @@ impl PageSpace {
         plane: PlaneId,
         after: When,
     ) -> (Option<BlockId>, When) {
+        if let Some(victim) = self.victim_of_queues(board, plane) {
+            return (Some(victim), board.search(Search::Block, 1, after));
+        }
         let heats = self.placing.as_deref().map(|placing| placing as &dyn Heats);
         let lines = self.lines.as_ref().map(|lines| &lines.book);
         let census = Census::new(board.nand(), lines).with_heats(heats);
         let choice = self.planes[plane.index()].victims.choose(&census, &mut self.rng);
-        (choice.victim, board.search(Search::Block, choice.steps, after))
+        let victim = choice.victim.or_else(|| self.any_in_queues(board.nand(), plane));
+        (victim, board.search(Search::Block, choice.steps, after))
     }
 
     /// The policy's victim, unless moving it would use up the last free blocks: then the candidate
@@ -139,7 +144,7 @@ impl PageSpace {
         found: When,
     ) -> (BlockId, When) {
         let Some(weight) = owner.weight(self, board, victim) else { return (victim, found) };
-        if self.is_map(victim) || weight == 0 {
+        if self.is_map(victim) || weight == 0 || self.is_queued(victim) {
             return (victim, found);
         }
         let plane = self.plane_of_unit(board.nand(), victim);

@@ -9,8 +9,12 @@
 //! begins anew.
 
 use super::{PageSpace, Stream};
+use crate::parts::alloc::AllocUnit;
+use crate::parts::line_book::full_line;
+use crate::parts::placement::midas::Groups;
 use crate::parts::placement::{
-    Goes, HostWrite, MovedPage, Placement, PlacementContext, PlacementKind, Times, Victim,
+    Goes, HostWrite, MovedPage, Placement, PlacementContext, PlacementKind, Regrouped, Times,
+    Victim,
 };
 use crate::parts::victim::{Census, Heat, Heats};
 use crate::settings::SharedSettings;
@@ -52,11 +56,26 @@ pub(super) struct Placing {
     written: Option<Vec<u32>>,
     /// Clock at which each block was opened plus one; 0: before a power cut.
     created: Vec<u64>,
+    /// Clock at which each block was full plus one; 0: before a power cut.
+    filled: Vec<u64>,
 }
 
-fn context<'a>(config: &'a SharedSettings, geometry: &Geometry, seed: u64) -> PlacementContext<'a> {
+fn context<'a>(
+    config: &'a SharedSettings,
+    geometry: &Geometry,
+    (seed, kept_free): (u64, u32),
+) -> PlacementContext<'a> {
+    let (unit_pages, segment_units) = match config.alloc.unit {
+        AllocUnit::Plane => (geometry.pages_per_block, geometry.planes()),
+        AllocUnit::Line => (full_line(geometry, config.rain.stripe), 1),
+    };
     PlacementContext {
         settings: &config.placement,
+        midas: &config.midas,
+        unit_pages,
+        segment_units,
+        segments: geometry.blocks_per_plane,
+        kept_free,
         classes: config.data_classes(),
         logical_pages: geometry.logical_pages,
         blocks: geometry.blocks(),
@@ -76,7 +95,7 @@ pub fn ram_use(config: &SharedSettings) -> Vec<RamUse> {
     let entry = |structure, bytes| RamUse { structure, bytes, memory: Memory::Dram };
     let has_table = config.keeps_times();
     let found = [
-        entry("placement_policy", kind.ram_bytes(&context(config, &geometry, 0))),
+        entry("placement_policy", kind.ram_bytes(&context(config, &geometry, (0, 0)))),
         entry("placement_times", if has_table { times } else { 0 }),
         entry("placement_blocks", block_bytes(config, u64::from(geometry.blocks()))),
     ];
@@ -95,12 +114,20 @@ impl Heats for Placing {
     fn heat(&self, candidate: BlockId) -> Heat {
         self.policy.heat(candidate, self.clock).unwrap_or(Heat::UNKNOWN)
     }
+
+    fn host_age(&self, candidate: BlockId) -> u64 {
+        (self.clock + 1).saturating_sub(self.filled[candidate.index()])
+    }
 }
 
 impl Placing {
     /// The policy in force, which has seen nothing.
-    pub(super) fn new(config: &SharedSettings, geometry: &Geometry, seed: u64) -> Option<Self> {
-        let context = context(config, geometry, seed);
+    pub(super) fn new(
+        config: &SharedSettings,
+        geometry: &Geometry,
+        seed_and_kept: (u64, u32),
+    ) -> Option<Self> {
+        let context = context(config, geometry, seed_and_kept);
         let kind = config.gc.placement;
         let policy = Placement::new(kind, &context)?;
         let times = kind.times(&config.placement) != Times::Never;
@@ -115,6 +142,7 @@ impl Placing {
             living: 0,
             written: times.then(|| zeroed(geometry.logical_pages as usize)),
             created: zeroed(geometry.blocks() as usize),
+            filled: zeroed(geometry.blocks() as usize),
         })
     }
 
@@ -170,6 +198,37 @@ impl Placing {
     fn moved(&mut self, lpn: Lpn, from: u8) -> u8 {
         let (now, age) = (self.clock, self.age(lpn));
         self.policy.moved(&MovedPage { lpn, from, now, age })
+    }
+}
+
+/// What the queues of page space are for: groups of a policy that has some.
+impl Placing {
+    pub(super) fn groups(&self) -> Option<&Groups> {
+        self.policy.groups()
+    }
+
+    pub(super) fn regrouped(&mut self) -> Option<Regrouped> {
+        self.policy.regrouped()
+    }
+
+    pub(super) fn reclassed(&mut self, block: BlockId, class: u8) {
+        self.policy.reclassed(block, class);
+    }
+
+    /// What the policy says of its groups, as levels and by class.
+    pub(super) fn tell_groups(&self, board: &mut Board) {
+        let Some(groups) = self.policy.groups() else { return };
+        board.level(Level::PlacementGroups, u64::from(groups.count()));
+        let (expected, found) = self.policy.waf_permille();
+        let levels = [(Level::ExpectedWafPermille, expected), (Level::RecentWafPermille, found)];
+        for (level, value) in levels {
+            if let Some(value) = value {
+                board.level(level, value);
+            }
+        }
+        for class in 0..self.classes {
+            board.class_group(class, self.policy.class_group(class));
+        }
     }
 }
 
@@ -288,14 +347,19 @@ impl PageSpace {
     /// A block takes no more pages.
     pub(super) fn note_closed(&mut self, block: BlockId) {
         if let Some(placing) = &mut self.placing {
+            placing.filled[block.index()] = placing.clock + 1;
             placing.policy.closed(block);
         }
     }
 
     /// A block was opened.
     pub(super) fn note_opened(&mut self, block: BlockId) {
+        let class = Stream::class_of_mark(self.stream_of[block.index()]);
         if let Some(placing) = &mut self.placing {
             placing.created[block.index()] = placing.clock + 1;
+            if let Some(class) = class {
+                placing.policy.opened(block, class);
+            }
         }
     }
 
@@ -386,6 +450,7 @@ impl PageSpace {
 
     /// Whether the policy counts what is on flash.
     pub(super) fn check_placing(&self, nand: &Nand) -> Result<(), String> {
+        self.check_queues()?;
         self.placing
             .as_ref()
             .map_or(Ok(()), |placing| placing.policy.check(&self.census(nand), placing.living))

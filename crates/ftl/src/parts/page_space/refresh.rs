@@ -205,7 +205,12 @@ impl PageSpace {
     }
 
     /// An open block, or line, takes no more pages.
-    fn close_early(&mut self, board: &mut Board, unit: BlockId, after: When) -> Result<(), Fault> {
+    pub(super) fn close_early(
+        &mut self,
+        board: &mut Board,
+        unit: BlockId,
+        after: When,
+    ) -> Result<(), Fault> {
         let plane = board.geometry().plane_of_block(unit);
         let open = |stream: &Stream| {
             self.planes[plane.index()].frontiers[stream.index()].block == Some(unit)

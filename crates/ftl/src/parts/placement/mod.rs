@@ -15,6 +15,7 @@ mod fadac;
 mod fk;
 mod hint;
 mod mida;
+pub mod midas;
 mod multilog;
 mod own;
 mod policy;
@@ -25,12 +26,15 @@ mod sfs;
 mod warcip;
 
 pub use policy::{
-    Classes, Goes, HostWrite, MovedPage, PlacementContext, PlacementPolicy, Times, Victim,
+    Classes, Goes, HostWrite, MovedPage, PlacementContext, PlacementPolicy, Regrouped, Times,
+    Victim,
 };
 
 use crate::parts::victim::{Census, Heat};
+use ftlab_flash::meter::ClassGroup;
 pub use ftlab_flash::request::CLASSES_MAX;
 use ftlab_flash::units::{BlockId, Lpn};
+use midas::Groups;
 use settings::PlacementSettings;
 
 macro_rules! placement_table {
@@ -87,6 +91,15 @@ macro_rules! placement_table {
                     PlacementKind::None => false,
                     $( PlacementKind::$variant =>
                         <$type as PlacementPolicy>::hears_of_pages(), )*
+                }
+            }
+
+            /// Whether blocks of its groups wait in queues.
+            pub fn queues_blocks(self) -> bool {
+                match self {
+                    PlacementKind::None => false,
+                    $( PlacementKind::$variant =>
+                        <$type as PlacementPolicy>::queues_blocks(), )*
                 }
             }
 
@@ -147,6 +160,36 @@ macro_rules! placement_table {
             /// A page was programmed to a block.
             pub fn placed(&mut self, lpn: Lpn, block: BlockId) {
                 match self { $( Placement::$variant(policy) => policy.placed(lpn, block), )* }
+            }
+
+            /// A block was opened for a class.
+            pub fn opened(&mut self, block: BlockId, class: u8) {
+                match self { $( Placement::$variant(policy) => policy.opened(block, class), )* }
+            }
+
+            /// A full block counts as of another class from now on.
+            pub fn reclassed(&mut self, block: BlockId, class: u8) {
+                match self { $( Placement::$variant(policy) => policy.reclassed(block, class), )* }
+            }
+
+            /// Its groups, where it queues blocks.
+            pub fn groups(&self) -> Option<&Groups> {
+                match self { $( Placement::$variant(policy) => policy.groups(), )* }
+            }
+
+            /// What changed of them since this was asked last.
+            pub fn regrouped(&mut self) -> Option<Regrouped> {
+                match self { $( Placement::$variant(policy) => policy.regrouped(), )* }
+            }
+
+            /// Write amplification in thousandths, as expected and as it was.
+            pub fn waf_permille(&self) -> (Option<u64>, Option<u64>) {
+                match self { $( Placement::$variant(policy) => policy.waf_permille(), )* }
+            }
+
+            /// What the group of a class stands at, where it is one.
+            pub fn class_group(&self, class: u8) -> Option<ClassGroup> {
+                match self { $( Placement::$variant(policy) => policy.class_group(class), )* }
             }
 
             /// A block takes no more pages.
@@ -210,6 +253,8 @@ placement_table! {
     Eti = "eti" => eti::Eti,
     /// A chain of groups: a page goes one further with every move.
     Mida = "mida" => mida::Mida,
+    /// A chain of groups whose number and sizes a model finds; it also chooses victims.
+    Midas = "midas" => midas::Midas,
     /// As a program says that uses ftlab as a library.
     Own = "own" => own::Own,
 }
@@ -282,10 +327,15 @@ mod tests {
         fn of(name: &str, logical_pages: u32, config: &SharedSettings) -> Self {
             let context = PlacementContext {
                 settings: &config.placement,
+                midas: &config.midas,
                 classes: config.data_classes(),
                 logical_pages,
                 blocks: 64,
                 segment_pages: 8,
+                unit_pages: 8,
+                segment_units: 1,
+                segments: 64,
+                kept_free: 4,
                 page_bytes: 4096,
                 seed: 1,
                 future: config.future.as_ref(),
@@ -352,6 +402,11 @@ mod tests {
                 })
                 .collect();
             classes[0]
+        }
+
+        /// Pages written.
+        pub fn policy_clock(&self) -> u64 {
+            self.now
         }
 
         /// Others write so many pages.

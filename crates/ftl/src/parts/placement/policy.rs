@@ -1,9 +1,12 @@
 //! What a placement policy is: what it is built from, what it is told, and what it answers.
 
+use super::midas::Groups;
+use super::midas::settings::MidasSettings;
 use super::settings::PlacementSettings;
 use crate::future::Known;
 use crate::own::{Maker, OwnPlacement};
 use crate::parts::victim::{Census, Heat};
+use ftlab_flash::meter::ClassGroup;
 use ftlab_flash::request::RequestShape;
 use ftlab_flash::units::{BlockId, Lpn};
 
@@ -11,6 +14,8 @@ use ftlab_flash::units::{BlockId, Lpn};
 pub struct PlacementContext<'a> {
     /// Its settings.
     pub settings: &'a PlacementSettings,
+    /// Those of `midas`.
+    pub midas: &'a MidasSettings,
     /// Classes in force.
     pub classes: u8,
     /// Logical pages of the device.
@@ -19,6 +24,14 @@ pub struct PlacementContext<'a> {
     pub blocks: u32,
     /// Pages that the open blocks of a class hold, one in every plane: a segment.
     pub segment_pages: u32,
+    /// Pages of data of a block, or of a line where there are lines.
+    pub unit_pages: u32,
+    /// Blocks of a segment, or 1 where there are lines.
+    pub segment_units: u32,
+    /// Segments of the device.
+    pub segments: u32,
+    /// Free ones below which collection starts.
+    pub kept_free: u32,
     /// Bytes of a page.
     pub page_bytes: u64,
     /// Of streams of random numbers.
@@ -109,6 +122,17 @@ pub enum Goes {
     PageByPage,
 }
 
+/// What changed of groups, the more of it the later.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Regrouped {
+    /// What is said of them.
+    Told,
+    /// Some are one now.
+    Merged,
+    /// They have sizes: what is beyond them goes to the last group.
+    Sized,
+}
+
 /// How data is divided into classes.
 pub trait PlacementPolicy: Sized {
     /// How many classes it has.
@@ -133,6 +157,11 @@ pub trait PlacementPolicy: Sized {
     fn hears_of_pages() -> bool {
         false
     }
+    /// Whether blocks of its groups wait in queues, from which victims are taken before gc.victim
+    /// chooses one in the last group: others pay nothing for that.
+    fn queues_blocks() -> bool {
+        false
+    }
     /// One that has seen nothing.
     fn new(context: &PlacementContext<'_>) -> Self;
     /// The class of a page that the host writes.
@@ -153,8 +182,29 @@ pub trait PlacementPolicy: Sized {
     /// A page was programmed to a block: one that the host wrote, or that was moved. Called where
     /// the policy [hears](PlacementPolicy::hears_of_pages) of it.
     fn placed(&mut self, _lpn: Lpn, _block: BlockId) {}
+    /// A block was opened for a class.
+    fn opened(&mut self, _block: BlockId, _class: u8) {}
     /// A block takes no more pages.
     fn closed(&mut self, _block: BlockId) {}
+    /// A full block counts as of another class from now on, none of its pages having moved.
+    fn reclassed(&mut self, _block: BlockId, _class: u8) {}
+    /// Its groups, where it [queues blocks](PlacementPolicy::queues_blocks).
+    fn groups(&self) -> Option<&Groups> {
+        None
+    }
+    /// What changed of them since this was asked last.
+    fn regrouped(&mut self) -> Option<Regrouped> {
+        None
+    }
+    /// Write amplification in thousandths, as its model expects it, and as it was while the logical
+    /// capacity was written last.
+    fn waf_permille(&self) -> (Option<u64>, Option<u64>) {
+        (None, None)
+    }
+    /// What the group of a class stands at, where it is one.
+    fn class_group(&self, _class: u8) -> Option<ClassGroup> {
+        None
+    }
     /// How hot the valid pages of a block are, where the policy knows of hotness.
     fn heat(&self, _block: BlockId, _now: u64) -> Option<Heat> {
         None

@@ -21,10 +21,12 @@ impl Heat {
     pub const UNKNOWN: Heat = Heat { writes: 1, ages: 1 };
 }
 
-/// Who knows how hot data is.
+/// Who knows how hot data is, and has a clock of the host's writes.
 pub trait Heats {
     /// Of the valid pages of a candidate.
     fn heat(&self, candidate: BlockId) -> Heat;
+    /// How many pages the host has written since a candidate was full.
+    fn host_age(&self, candidate: BlockId) -> u64;
 }
 
 /// What is known of candidates.
@@ -94,6 +96,11 @@ impl<'a> Census<'a> {
     /// How hot its data is.
     pub fn heat(&self, candidate: BlockId) -> Heat {
         self.heats.map_or(Heat::UNKNOWN, |heats| heats.heat(candidate))
+    }
+
+    /// Pages that the host has written since it was full, where somebody counts them.
+    pub fn host_age(&self, candidate: BlockId) -> u64 {
+        self.heats.map_or(0, |heats| heats.host_age(candidate))
     }
 
     /// Its pages.

@@ -6,7 +6,8 @@
 //! adapts a reference that the text does not print, and orders blocks as greedy does); Kawaguchi et
 //! al. 1995; the artifact of SepBIT, FAST 2022, which damps age by its root; Rosenblum and Ousterhout
 //! 1992, whose cleaner reads the whole segment (1 + u); Chiang et al. 1999 (CAT), which spares blocks
-//! that were erased often; Min et al., FAST 2012 (SFS), which has the heat of the data for its age.
+//! that were erased often; Min et al., FAST 2012 (SFS), which has the heat of the data for its age; the
+//! simulator of MiDAS, FAST 2024, whose root is of the host's pages.
 
 use super::candidates::{BlockSet, is_worth};
 use super::{Census, Choice, Equals, Heat, VictimContext, VictimPolicy};
@@ -18,6 +19,8 @@ use std::marker::PhantomData;
 pub trait Form: Clone + std::fmt::Debug {
     /// Whether blocks with as many valid pages are all as good.
     const BY_PAGES: bool = false;
+    /// Whether age is that of the clock of a placement policy.
+    const BY_CLOCK: bool = false;
 
     /// Benefit and cost: the higher their ratio, the better the victim. Whatever costs nothing is the
     /// best.
@@ -30,18 +33,21 @@ pub struct Block {
     valid: u128,
     freed: u128,
     age: u128,
+    /// In pages of the host, where that is asked for.
+    host_age: u128,
     erases: u128,
     heat: Heat,
 }
 
 impl Block {
-    fn new(known: &Census<'_>, block: BlockId) -> Self {
+    fn new<F: Form>(known: &Census<'_>, block: BlockId) -> Self {
         let pages = known.pages();
         let valid = known.valid_pages(block);
         Block {
             valid: u128::from(valid),
             freed: u128::from(pages - valid),
             age: u128::from(known.age(block)),
+            host_age: if F::BY_CLOCK { u128::from(known.host_age(block)) } else { 0 },
             erases: u128::from(known.erases(block)),
             heat: known.heat(block),
         }
@@ -77,6 +83,19 @@ pub struct RootOfAge;
 impl Form for RootOfAge {
     fn score(block: &Block) -> (u128, u128) {
         (block.age * block.freed * block.freed, block.valid * block.valid)
+    }
+}
+
+/// The same, age being the pages that the host wrote since the block was full: what collection
+/// writes makes nothing older.
+#[derive(Clone, Debug)]
+pub struct RootOfHostAge;
+
+impl Form for RootOfHostAge {
+    const BY_CLOCK: bool = true;
+
+    fn score(block: &Block) -> (u128, u128) {
+        (block.host_age * block.freed * block.freed, block.valid * block.valid)
     }
 }
 
@@ -145,7 +164,7 @@ impl<F: Form> VictimPolicy for CostBenefit<F> {
             if !is_worth(known, block, pages) {
                 continue;
             }
-            let score = F::score(&Block::new(known, block));
+            let score = F::score(&Block::new::<F>(known, block));
             let better = best.is_none_or(|(held, other)| {
                 let (left, right) = (score.0 * other.1, other.0 * score.1);
                 // An empty block costs nothing; among equals the lowest number wins.

@@ -92,6 +92,8 @@ victim_table! {
     CostBenefitAge = "cost_benefit_age" => cost_benefit::CostBenefit<cost_benefit::Age>,
     /// The root of age * (1 - u) / u, as SepBIT's artifact has it.
     CostBenefitSqrt = "cost_benefit_sqrt" => cost_benefit::CostBenefit<cost_benefit::RootOfAge>,
+    /// The same with age in pages that the host wrote, as MiDAS' simulator has it.
+    CostBenefitHost = "cost_benefit_host" => cost_benefit::CostBenefit<cost_benefit::RootOfHostAge>,
     /// age * (1 - u) / (1 + u), after Rosenblum and Ousterhout 1992.
     CostBenefitLfs = "cost_benefit_lfs" => cost_benefit::CostBenefit<cost_benefit::Lfs>,
     /// Least u / (1 - u) * erases / age, after Chiang et al. 1999.
@@ -323,6 +325,10 @@ mod tests {
             let known = self.0.iter().find(|(block, _)| *block == candidate.0);
             known.map_or(Heat::UNKNOWN, |(_, heat)| *heat)
         }
+
+        fn host_age(&self, candidate: BlockId) -> u64 {
+            self.heat(candidate).ages
+        }
     }
 
     /// Blocks of four pages, 0 with three valid ones and 1 with two: 1/3 and 1. Pages of block 0
@@ -340,6 +346,22 @@ mod tests {
             let census = Census::of(bench.board.nand()).with_heats(Some(&known));
             let choice = bench.victims.choose(&census, &mut bench.rng);
             assert_eq!(choice, Choice { victim: Some(BlockId(expected)), steps: 3 }, "{ages}");
+        }
+    }
+
+    /// Blocks of four pages, 0 with three valid ones and 1 with two: 1/9 of its age and that itself. Of
+    /// equals the lowest number wins; what was full just now is worth nothing.
+    #[test]
+    fn cost_benefit_host_goes_by_the_pages_of_the_host() {
+        for (age, expected) in [(2, 0), (3, 0), (4, 1), (0, 0)] {
+            let mut bench = Bench::new("cost_benefit_host", &[("gc.placement", "midas")]);
+            bench.fill(&[0, 1]);
+            (0..2).for_each(|block| bench.supersede(block, block + 1));
+            let of = |ages| Heat { writes: 1, ages };
+            let known = Known(vec![(0, of(27)), (1, of(age))]);
+            let census = Census::of(bench.board.nand()).with_heats(Some(&known));
+            let choice = bench.victims.choose(&census, &mut bench.rng);
+            assert_eq!(choice.victim, Some(BlockId(expected)), "{age}");
         }
     }
 

@@ -70,7 +70,8 @@ impl PageSpace {
             let is_used = self.stream_of[line.index()] != 0;
             let open = plane.frontiers.iter().filter(|frontier| frontier.block == Some(line));
             let (open, paused) = (open.count(), usize::from(self.is_paused(line)));
-            let candidate = usize::from(plane.victims.has(line));
+            let candidate =
+                usize::from(plane.victims.has(line)) + usize::from(self.is_queued(line));
             if open + paused + candidate != usize::from(is_used) {
                 return Err(format!(
                     "line {line} is in use: {is_used}; it is open {open} times, half collected \

@@ -229,7 +229,7 @@ impl PageSpace {
             let is_open = frontiers.iter().any(|frontier| frontier.block == Some(line));
             let is_candidate = !is_open && !self.is_paused(line) && self.collecting != Some(line);
             if is_candidate {
-                self.planes[ALL.index()].victims.removed(line);
+                self.leaves_candidates(ALL, line);
             }
             self.shorten(nand, line);
             if is_candidate {
