@@ -206,6 +206,7 @@ impl Caftl {
         let table = &mut self.base.map.table;
         // What room was made for may have moved it, or lost it.
         let Some(ppn) = table.values.sharable(board, value) else { return Ok(None) };
+        table.values.written(value, ppn);
         if table.entry(lpn) == Some(ppn) {
             return Ok(Some(board.dram(1, ready)));
         }

@@ -304,6 +304,22 @@ fn a_value_that_left_memory_is_programmed_anew() {
     assert_eq!(events(device, Event::ValueEvictions), 2);
 }
 
+/// Of four fingerprints three are for values that were written again: what comes once drives none of
+/// them out. Where all are alike the value that was written longest ago leaves, and a hit is a write.
+#[test]
+fn what_was_written_again_stays_known() {
+    for (hot, programmed) in [("0.75", 0), ("0", 1)] {
+        let pairs = [("caftl.store_bytes", "160B"), ("caftl.store_hot", hot)];
+        let (config, mut device) = opened(&pairs);
+        let device = device.as_mut();
+        let mut of = |page, content| programs(&write(device, &config, page, content).0);
+        assert_eq!([of(0, 1), of(1, 1), of(2, 2), of(3, 3), of(4, 4)], [1, 0, 1, 1, 1]);
+        assert_eq!([of(5, 1), of(6, 5), of(7, 6), of(8, 7)], [0, 1, 1, 1], "1 is the latest");
+        assert_eq!(of(9, 8), 1);
+        assert_eq!(of(10, 1), programmed, "hot: {hot}");
+    }
+}
+
 /// The journal goes round: pages that say nothing which is not said again die, however long it goes on;
 /// what was flushed is found again at any moment of that, and goes on.
 #[test]
