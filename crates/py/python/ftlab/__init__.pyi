@@ -453,6 +453,9 @@ class _ByCause_of_uint64(_Record):
     @property
     def refresh(self) -> int:
         """Pages moved because their block was read often or their data is old."""
+    @property
+    def dedup(self) -> int:
+        """Finding and joining equal contents behind the host's back, and records of what is shared."""
 
 class _Erases(_Record):
     """Blocks erased, by the block's role when it was erased."""
@@ -531,6 +534,9 @@ class _ByCause_of_Nullable_double(_Record):
     @property
     def refresh(self) -> float | None:
         """Pages moved because their block was read often or their data is old."""
+    @property
+    def dedup(self) -> float | None:
+        """Finding and joining equal contents behind the host's back, and records of what is shared."""
 
 class _Merges(_Record):
     """Merges of log blocks with data blocks, or collected victims by pages copied."""
@@ -1150,6 +1156,9 @@ class _ByCause_of_double(_Record):
     @property
     def refresh(self) -> float:
         """Pages moved because their block was read often or their data is old."""
+    @property
+    def dedup(self) -> float:
+        """Finding and joining equal contents behind the host's back, and records of what is shared."""
 
 class _Ahead_of_double(_Record):
     """Requests that the device took before another one and was not done with when that one arrived,
