@@ -96,7 +96,10 @@ fn a_host_that_only_reads_leaves_no_victim_half_moved() {
             for _ in 0..10 {
                 after_gap(device, &config, (Op::Read, 9), SECOND);
             }
-            after_gap(device, &config, (Op::Read, 0), SECOND);
+            // A gap, and no read behind it.
+            let arrival = device.idle_from() + SECOND;
+            let end = Request { arrival, ..pages(&config, Op::Flush, 0, 0) };
+            device.submit(&end).expect("the device works");
             let case = format!("{scheme}, seed {seed}");
             let waiting = device.board_mut().nand_mut().blocks_to_refresh(When::START);
             assert_eq!(waiting, 0, "{case}: nothing keeps the gaps from it");
@@ -123,8 +126,9 @@ fn every_plane_whose_victims_went_in_between_gaps_is_levelled() {
     let device = device.as_mut();
     fill(device, &config);
     for _ in 0..120 {
-        for _ in 0..20 {
-            [0, 1].map(|page| submit(device, &config, Op::Read, page));
+        // Both are due twice over behind the last two.
+        for read in 0..40 {
+            submit(device, &config, Op::Read, read % 2);
         }
         after_gap(device, &config, (Op::Read, 0), SECOND);
     }
