@@ -71,41 +71,35 @@ fn what_gaps_have_begun_counts_as_theirs() {
 /// only reads from then on, what is due moves in gaps all the same. It waited for the host to collect.
 #[test]
 fn a_host_that_only_reads_leaves_no_victim_half_moved() {
-    for (scheme, own) in
-        [("ideal_page", ("gc.separate_frontiers", "true")), ("dftl", ("dftl.cmt_entries", "8"))]
-    {
-        for seed in 0..60 {
-            let room = ("device.over_provisioning", "0.1");
-            let config = tiny(scheme, 16, &[TEN, PIECES, room, own]);
-            let mut device = open(scheme, &config);
-            let device = device.as_mut();
-            fill(device, &config);
-            let mut rng = Rng::new(seed, Purpose::Workload);
-            (0..200).for_each(|_| submit(device, &config, Op::Write, rng.below(64).into()));
-            (0..10).for_each(|_| submit(device, &config, Op::Read, 5));
-            // Time for a first piece.
-            after_gap(device, &config, (Op::Read, 5), 1);
-            for _ in 0..rng.below(8) {
-                submit(device, &config, Op::Write, rng.below(64).into());
-            }
-            for page in 0..64 {
-                (0..3).for_each(|_| submit(device, &config, Op::Read, page));
-            }
-            after_gap(device, &config, (Op::Read, 0), SECOND);
-            let before = count(device, Event::RefreshedForReads);
-            for _ in 0..10 {
-                after_gap(device, &config, (Op::Read, 9), SECOND);
-            }
-            // A gap, and no read behind it.
-            let arrival = device.idle_from() + SECOND;
-            let end = Request { arrival, ..pages(&config, Op::Flush, 0, 0) };
-            device.submit(&end).expect("the device works");
-            let case = format!("{scheme}, seed {seed}");
-            let waiting = device.board_mut().nand_mut().blocks_to_refresh(When::START);
-            assert_eq!(waiting, 0, "{case}: nothing keeps the gaps from it");
-            assert!(count(device, Event::RefreshedForReads) > before, "{case}");
-            device.audit().unwrap_or_else(|error| panic!("{case}: {error}"));
+    for seed in 0..60 {
+        let config = tiny("ideal_page", 16, &[TEN, PIECES, ("device.over_provisioning", "0.1")]);
+        let mut device = open("ideal_page", &config);
+        let device = device.as_mut();
+        fill(device, &config);
+        let mut rng = Rng::new(seed, Purpose::Workload);
+        (0..200).for_each(|_| submit(device, &config, Op::Write, rng.below(64).into()));
+        (0..10).for_each(|_| submit(device, &config, Op::Read, 5));
+        // Time for a first piece.
+        after_gap(device, &config, (Op::Read, 5), 1);
+        for _ in 0..rng.below(8) {
+            submit(device, &config, Op::Write, rng.below(64).into());
         }
+        for page in 0..64 {
+            (0..3).for_each(|_| submit(device, &config, Op::Read, page));
+        }
+        after_gap(device, &config, (Op::Read, 0), SECOND);
+        let before = count(device, Event::RefreshedForReads);
+        for _ in 0..10 {
+            after_gap(device, &config, (Op::Read, 9), SECOND);
+        }
+        // A gap, and no read behind it.
+        let arrival = device.idle_from() + SECOND;
+        let end = Request { arrival, ..pages(&config, Op::Flush, 0, 0) };
+        device.submit(&end).expect("the device works");
+        let waiting = device.board_mut().nand_mut().blocks_to_refresh(When::START);
+        assert_eq!(waiting, 0, "seed {seed}: nothing keeps the gaps from it");
+        assert!(count(device, Event::RefreshedForReads) > before, "seed {seed}");
+        device.audit().unwrap_or_else(|error| panic!("seed {seed}: {error}"));
     }
 }
 
