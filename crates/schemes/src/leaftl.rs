@@ -254,7 +254,8 @@ impl Scheme for Leaftl {
 
     /// A page of a flush that goes on; else a step of collection.
     fn idle(&mut self, board: &mut Board, after: When) -> Result<Option<When>, Fault> {
-        let after = self.store.begin(board, after)?;
+        let begun = self.store.begin(board, after).map(Some).or_else(Fault::unless_worn_out)?;
+        let Some(after) = begun else { return Ok(None) };
         if self.store.buffer.drain == Drain::Background && self.store.buffer.is_draining() {
             let drained = self.store.drain(board, after).map(Some);
             if let Some(done) = drained.or_else(Fault::unless_worn_out)? {
@@ -268,7 +269,9 @@ impl Scheme for Leaftl {
     }
 
     fn refresh_at_once(&mut self, board: &mut Board, after: When) -> Result<Option<When>, Fault> {
-        let after = self.store.begin(board, after)?;
+        let begun = self.store.begin(board, after).map(Some).or_else(Fault::unless_worn_out)?;
+        // The request was served, whatever the device has no room for.
+        let Some(after) = begun else { return Ok(None) };
         self.store.outgrown = true;
         let step = self.store.space.refresh_at_once(board, &mut self.store.map, after)?;
         let done = self.store.settle(board, step.unwrap_or(after))?;

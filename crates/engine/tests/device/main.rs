@@ -36,6 +36,7 @@ mod placement_blocks;
 mod rain;
 mod rain_faults;
 mod refresh;
+mod refresh_gaps;
 mod regression;
 mod short_way;
 mod slc;

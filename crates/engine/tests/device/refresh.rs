@@ -160,12 +160,14 @@ fn what_is_refreshed_moves_in_pieces_without_collection_in_gaps() {
 }
 
 /// The patrol stands still while the device is off: what grew old then is found a block at a time
-/// when it is on again. All of it was found at once.
+/// when it is on again, however often it had come by before. All of it was found at once.
 #[test]
 fn what_grew_old_on_a_shelf_is_found_by_the_patrol() {
     let set = [("refresh.days", "3"), ("refresh.off_days", "30"), ("refresh.patrol", "1000s")];
     let (config, mut device) = device("ideal_page", &set);
     (0..32).for_each(|page| submit(device.as_mut(), &config, Op::Write, page));
+    let round = 1000 * SECOND * Nanos::from(device.board().geometry().blocks());
+    after_gap(device.as_mut(), &config, (Op::Read, 0), 5 * round);
     device.power_cycle().expect("it recovers");
     after_gap(device.as_mut(), &config, (Op::Read, 0), 500 * SECOND);
     assert_eq!(moved(device.as_ref()), (0, 0));

@@ -2,6 +2,7 @@
 //! costs, who waits for a map page that is on its way, and what a power cut does to a tolerance.
 
 use crate::common::{fill, flush, mixed, open, pages, place, submit, tiny, version};
+use ftlab_engine::board::when::When;
 use ftlab_engine::config::Config;
 use ftlab_engine::meter::{Cause, Event, Level};
 use ftlab_engine::request::{Op, Request};
@@ -123,6 +124,43 @@ fn a_worn_out_device_is_read_past_memory() {
         device.audit().unwrap_or_else(|error| panic!("seed {seed}: {error}"));
     }
     assert!(past > 1000, "{past} reads where memory had no room");
+}
+
+/// What is due to be refreshed finds no room either, behind a read or in a gap: the read was served. It
+/// failed.
+#[test]
+fn reads_of_a_worn_out_device_that_refreshes_are_served() {
+    let mut at_once = 0;
+    for seed in 0..10 {
+        let pairs = [
+            ("leaftl.group_pages", "16"),
+            ("leaftl.map_bytes", "1B"),
+            ("leaftl.buffer_bytes", "1KiB"),
+            ("nand.erase_failure_rate", "0.2"),
+            ("refresh.reads", "10"),
+        ];
+        let config = tiny("leaftl", 200, &pairs);
+        let mut device = open("leaftl", &config);
+        let device = device.as_mut();
+        device.verify_reads();
+        let logical = config.device.logical_pages();
+        let mut rng = Rng::new(seed, Purpose::Workload);
+        let mut refused = 0;
+        while refused < 5 {
+            let page = u64::from(rng.below(logical as u32));
+            refused += u32::from(device.submit(&pages(&config, Op::Write, page, 1)).is_err());
+        }
+        for number in 0..8 * logical {
+            let gap = if number % 3 == 0 { 1_000_000_000 } else { 0 };
+            let arrival = if gap > 0 { device.idle_from() + gap } else { 0 };
+            let read = Request { arrival, ..pages(&config, Op::Read, number / 8 % logical, 1) };
+            device.submit(&read).unwrap_or_else(|fault| panic!("seed {seed}, {number}: {fault}"));
+            let due = device.board_mut().nand_mut().must_refresh(When::START);
+            at_once += u32::from(due);
+        }
+        device.audit().unwrap_or_else(|error| panic!("seed {seed}: {error}"));
+    }
+    assert!(at_once > 100, "{at_once} reads left something that cannot wait");
 }
 
 /// Each of thirteen pairs lies within the one before: the first is on the lowest of thirteen levels.

@@ -432,6 +432,7 @@ impl<C: MapCache> DemandMapped<C> {
     ) -> Result<(Self, When), Fault> {
         let found = survivor.find_map(board, after)?;
         let FoundMap { translation, mut trims, changed, checkpoint, when } = found;
+        translation.tell_astray_after_recovery(board);
         let (space, mut when) = PageSpace::recover(board, config, needs.threshold, seed, when)?;
         let mut checkpoints = Self::checkpoints(board, config, needs);
         checkpoints.restore(&checkpoint);

@@ -139,8 +139,8 @@ pub struct PageSpace {
     idle_valid: u32,
     /// The victim that idle steps have begun.
     paused: Option<idle::Paused>,
-    /// Where levelling is asked for after a victim that was collected in pieces.
-    level_due: Option<PlaneId>,
+    /// Planes where levelling is asked for after a victim that was collected in pieces.
+    level_due: Vec<bool>,
     /// Planes of a die collect together.
     by_die: bool,
     idle_turn: u32,
@@ -243,7 +243,7 @@ impl PageSpace {
             },
             idle_valid: pages - (config.gc.least_invalid * f64::from(pages)).ceil() as u32,
             paused: None,
-            level_due: None,
+            level_due: vec![false; planes as usize],
             by_die: config.gc.unit == GcUnit::Die && geometry.planes_per_die > 1,
             idle_turn: 0,
             pages_per_block: pages,

@@ -146,6 +146,13 @@ impl Translation {
         board.level(Level::AstrayEntries, self.astray());
     }
 
+    /// A recovery found the map: what the level said before it is over.
+    pub fn tell_astray_after_recovery(&self, board: &mut Board) {
+        if board.meter().level_now(Level::AstrayEntries).is_some() {
+            self.tell_astray(board);
+        }
+    }
+
     /// What became of such a page is known elsewhere.
     #[cold]
     pub fn found_again(&mut self, board: &mut Board, lpn: Lpn) {
@@ -219,5 +226,45 @@ impl Translation {
             self.tell_astray(board);
         }
         Ok(done)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::settings::SharedSettings;
+    use ftlab_flash::settings::Groups as _;
+
+    /// The level is how many such places memory keeps: none once their translation page is written, and
+    /// none when a recovery has found the map without them.
+    #[test]
+    fn the_level_is_what_memory_keeps() {
+        let mut config = SharedSettings::default();
+        for (key, value) in [("device.pages_per_block", "4"), ("device.blocks_per_plane", "8")] {
+            config.set(key, value).expect("legal");
+        }
+        let bytes = 24 * config.device.page_bytes.0;
+        config.device.set_capacity(bytes, 0);
+        config.device.blocks_per_plane = 16;
+        let mut board = Board::new(&config, 1, 8);
+        let mut space = PageSpace::new(&board, &config, 3, 1);
+        let mut map = Translation::new(board.geometry());
+        let level = |board: &Board| board.meter().level_now(Level::AstrayEntries);
+        map.tell_astray_after_recovery(&mut board);
+        assert_eq!(level(&board), None, "a device that works has none of it");
+        for (lpn, astray) in [(5, 1), (6, 2), (5, 2)] {
+            map.went_astray(&mut board, Lpn(lpn), Ppn(9 + lpn));
+            assert_eq!((level(&board), map.astray()), (Some(astray), astray));
+        }
+        map.found_again(&mut board, Lpn(6));
+        assert_eq!((level(&board), map.astray()), (Some(1), 1));
+        let found = Translation::new(board.geometry());
+        let how = MapWrite { plane: PlaneId(0), cause: Cause::Translate };
+        let _ = map.write(&mut space, &mut board, 0, &[], how, When::START).expect("has room");
+        assert_eq!((level(&board), map.astray()), (Some(0), 0));
+        assert_eq!(map.entry(&board, Lpn(5)), Some(Ppn(14)), "flash says it");
+        map.went_astray(&mut board, Lpn(7), Ppn(3));
+        found.tell_astray_after_recovery(&mut board);
+        assert_eq!((level(&board), found.astray()), (Some(0), 0));
     }
 }

@@ -54,6 +54,9 @@ pub(super) struct Map {
     pub(super) bytes_of: Vec<u16>,
     /// The group that was looked up last: it does not leave.
     pub(super) held: u32,
+    /// Of a group in use, and the bytes that it takes more once memory has all of it; none where that
+    /// was not reckoned since anything changed.
+    pub(super) growth: Option<(u32, u64)>,
     pub(super) bytes: u64,
     /// Most that they were.
     most: u64,
@@ -105,6 +108,7 @@ impl Map {
             order: SlotLists::new(on_flash),
             bytes_of: zeroed(groups),
             held: 0,
+            growth: None,
             bytes: 0,
             most: 0,
             totals: GroupSizes::default(),
@@ -208,6 +212,7 @@ impl Map {
     }
 
     pub(super) fn set_location(&mut self, part: u32, ppn: Ppn) {
+        self.growth = None;
         self.gtd[part as usize] = pack(Some(ppn.0));
     }
 
@@ -249,6 +254,7 @@ impl Map {
     /// Changes what memory has of a group.
     pub(super) fn change<R>(&mut self, group: u32, change: impl FnOnce(&mut Group) -> R) -> R {
         let Map { groups, scratch, totals, .. } = self;
+        self.growth = None;
         groups.load(group, scratch);
         *totals -= scratch.sizes();
         let answer = change(scratch);
@@ -264,6 +270,7 @@ impl Map {
 
     /// Memory forgets a group.
     pub(super) fn drop_group(&mut self, group: u32) {
+        self.growth = None;
         self.groups.load(group, &mut self.scratch);
         self.totals -= self.scratch.sizes();
         self.groups.forget(group);

@@ -3,8 +3,13 @@
 //!
 //! A block's reads are counted from its erase, whoever reads and whatever of a page; its age is that
 //! of its first program. Both outlive a power cut: capacitors save them, and a device that is off
-//! ages by `refresh.off_days`. Memory has 4 bytes a block for either, and a list of what is due. A
-//! patrol comes by every block in turn and looks at its age, while the device is on.
+//! ages by `refresh.off_days`. A patrol comes by every block in turn and looks at its age, while the
+//! device is on.
+//!
+//! Of memory a drive has 4 bytes a block for either, and 4 for a list of what is due. The four heaps
+//! here, of 24 bytes a block, are not a drive's: one knows beforehand when the patrol will find
+//! something, which a drive sees when its patrol gets there; the others find who is due twice over
+//! without a look at the list, which a drive looks through in the time between two pages.
 //!
 //! What this is not: who moves data, and when. Rules and open points: `docs/papers/refresh.md`.
 
@@ -109,7 +114,24 @@ impl Aging {
     /// A page of a block is programmed, at this moment of the clock.
     fn programmed(&mut self, block: BlockId, clock: Nanos) {
         let waits = !self.moves || self.due.has(block);
-        self.ages.programmed(block, self.ages.time(clock), waits);
+        self.ages.programmed(block, clock, waits);
+    }
+
+    /// The device was off at this moment of the clock, and is on again.
+    fn was_off(&mut self, clock: Nanos, holds: impl Fn(BlockId) -> bool) {
+        // Until then the patrol went on.
+        self.look(clock, holds);
+        self.ages.was_off(self.off, clock);
+    }
+
+    /// A recovery is over: what held nothing when the patrol came by may hold pages again, whose trims
+    /// the cut has undone.
+    fn recovered(&mut self, clock: Nanos, blocks: u32) {
+        for block in (0..blocks).map(BlockId) {
+            if self.moves && !self.due.has(block) {
+                self.ages.look_for(block, clock);
+            }
+        }
     }
 
     fn erased(&mut self, block: BlockId) {
@@ -202,8 +224,17 @@ impl Nand {
 
     /// The device was off for as long as `refresh.off_days` says.
     pub fn was_off(&mut self) {
+        let clock = self.clock.idle_from();
+        let Some(aging) = &mut self.aging else { return };
+        let state = &self.state;
+        aging.was_off(clock, |block| state.block(block).valid > 0);
+    }
+
+    /// A recovery is over.
+    pub(super) fn cells_recovered(&mut self) {
+        let (clock, blocks) = (self.clock.idle_from(), self.geometry.blocks());
         if let Some(aging) = &mut self.aging {
-            aging.ages.was_off(aging.off);
+            aging.recovered(clock, blocks);
         }
     }
 

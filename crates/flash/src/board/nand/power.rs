@@ -47,6 +47,7 @@ impl Nand {
     pub(in crate::board) fn end_recovery(&mut self) {
         self.recovering = false;
         self.rain_has_recovered();
+        self.cells_recovered();
     }
 
     /// From now on programs count until a die fails that is to (`nand.failing_die`).

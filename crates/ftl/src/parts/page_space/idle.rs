@@ -48,15 +48,15 @@ impl PageSpace {
             return Ok(Some(repaired));
         }
         if let Some(paused) = self.paused {
-            // Where the host took what the rest needs, it is the host that collects next.
-            if !self.fits_in_pieces(board, owner, paused.victim) {
-                return Ok(None);
-            }
-            let step = self.go_on(board, owner, (paused, self.idle_pages), after).map(Some);
-            return match step {
+            let step = match self.go_on_in_gap(board, owner, paused, after) {
                 // As of a whole one: a device that is worn out goes on without.
-                Err(fault) if paused.is_refreshed() => fault.unless_worn_out(),
-                step => step,
+                Err(fault) if paused.is_refreshed() => fault.unless_worn_out()?,
+                step => step?,
+            };
+            return match step {
+                // Others that are due may fit as a whole.
+                None => self.refresh_idle(board, owner, after),
+                step => Ok(step),
             };
         }
         if let Some(refreshed) = self.refresh_idle(board, owner, after)? {
@@ -87,15 +87,40 @@ impl PageSpace {
         Ok(None)
     }
 
-    /// Levelling that a victim in pieces has left.
+    /// The next piece of a victim. Where the host took what that needs, it is the host that collects
+    /// next; but it may never write, and what is due is not to wait for that: all of it moves where
+    /// that fits, and else garbage is collected, as before a write.
+    fn go_on_in_gap<O: PageOwner>(
+        &mut self,
+        board: &mut Board,
+        owner: &mut O,
+        paused: Paused,
+        after: When,
+    ) -> Result<Option<When>, Fault> {
+        if self.fits_in_pieces(board, owner, paused.victim) {
+            return self.go_on(board, owner, (paused, self.idle_pages), after).map(Some);
+        }
+        if !board.nand().refreshes() {
+            return Ok(None);
+        }
+        if self.fits(board, owner, paused.victim) {
+            return self.go_on(board, owner, (paused, u32::MAX), after).map(Some);
+        }
+        let (plane, before) = (self.plane_of_unit(board.nand(), paused.victim), self.reclaimed);
+        let ready = self.collect_if_short(board, owner, plane, after)?;
+        Ok((self.reclaimed > before).then_some(ready))
+    }
+
+    /// Levelling that victims in pieces have left, a plane at a time.
     fn level_if_due<O: PageOwner>(
         &mut self,
         board: &mut Board,
         owner: &mut O,
         after: When,
     ) -> Result<Option<When>, Fault> {
-        let Some(plane) = self.level_due.take() else { return Ok(None) };
-        self.level(board, owner, plane, after).map(Some)
+        let Some(plane) = self.level_due.iter().position(|&due| due) else { return Ok(None) };
+        self.level_due[plane] = false;
+        self.level(board, owner, PlaneId(plane as u32), after).map(Some)
     }
 
     /// A victim of a plane that is short enough of blocks to work for nobody, with enough garbage
@@ -191,7 +216,7 @@ impl PageSpace {
         after: When,
     ) -> Result<When, Fault> {
         if self.idle_pages < u32::MAX {
-            self.level_due = Some(plane);
+            self.level_due[plane.index()] = true;
             return Ok(after);
         }
         self.level(board, owner, plane, after)

@@ -4,9 +4,10 @@
 //! Which blocks are due the gate knows, in the order in which they came to be. Each is collected as a
 //! victim would be, by itself, in an idle gap, a piece at a time where `gc.idle_pages` says so; its
 //! pages go where collection would put them. What is due twice over is moved behind the present
-//! request, as a whole, and nothing else is done then. An open block takes no more pages then; with lines it is
-//! its line that moves. Where free blocks are short garbage is collected first, as before a write of
-//! the host; what does not fit all the same waits behind the others.
+//! request, as a whole, and nothing else is done then. An open block takes no more pages then; with
+//! lines it is its line that moves. Where free blocks are short garbage is collected first, as before a
+//! write of the host; what does not fit all the same waits behind the others, which move as a whole
+//! where gaps have begun with one.
 //!
 //! What this is not: collection (no victim is counted, and no threshold adapts), nor who says what is
 //! due. Rules and open points: `docs/papers/refresh.md`.
@@ -23,7 +24,8 @@ use ftlab_flash::meter::{BlockRole, Cause, Event, Level};
 use ftlab_flash::units::BlockId;
 
 /// Bytes by structure: for each block 4 for its reads, 4 for the time of its first program, and its
-/// place in the list of those that are due.
+/// place in the list of those that are due. More is not needed: what the gate keeps beside that saves a
+/// look at the list (`nand/aging.rs`).
 pub fn ram_use(config: &SharedSettings) -> Vec<RamUse> {
     let blocks = config.device.physical_blocks();
     let settings = &config.refresh;
@@ -107,14 +109,6 @@ impl PageSpace {
             board.nand_mut().needs_no_refresh(block);
             return Ok(None);
         }
-        if let Some(paused) = self.paused.filter(|_| self.is_paused(unit)) {
-            // Gaps have begun with it.
-            if self.fits(board, owner, unit) {
-                return self.go_on(board, owner, (paused, u32::MAX), after).map(Some);
-            }
-            board.nand_mut().put_refresh_off(block);
-            return Ok(None);
-        }
         let plane = board.geometry().plane_of_block(unit);
         let ready = match self.collect_if_short(board, owner, plane, after) {
             Ok(ready) => ready,
@@ -127,16 +121,26 @@ impl PageSpace {
         // Only what was done is a step.
         let step = (ready != after).then_some(ready);
         let Some(due) = board.nand().is_due_for(block) else { return Ok(step) };
-        let moved = self.refresh_where_it_fits(board, owner, (block, unit), ready)?;
+        let begun = self.paused.filter(|_| self.is_paused(unit));
+        let moved = match begun {
+            // Gaps have begun with it, and it was counted then.
+            Some(paused) if self.fits(board, owner, unit) => {
+                Some(self.go_on(board, owner, (paused, u32::MAX), ready)?)
+            }
+            Some(_) => None,
+            None => self.refresh_where_it_fits(board, owner, (block, unit), ready)?,
+        };
         if moved.is_none() {
             board.nand_mut().put_refresh_off(block);
             return Ok(step);
         }
-        let reason = match due {
-            DueFor::Reads => Event::RefreshedForReads,
-            DueFor::Age => Event::RefreshedForAge,
-        };
-        board.event(reason, 1);
+        if begun.is_none() {
+            let reason = match due {
+                DueFor::Reads => Event::RefreshedForReads,
+                DueFor::Age => Event::RefreshedForAge,
+            };
+            board.event(reason, 1);
+        }
         Ok(moved)
     }
 
@@ -151,7 +155,7 @@ impl PageSpace {
         if self.is_cached(unit) {
             return self.refresh_cached(board, owner, unit, after);
         }
-        let at_once = board.nand().must_refresh_this(block);
+        let at_once = board.nand().must_refresh_this(block) || self.paused.is_some();
         if !self.fits_when_closed(board, owner, (unit, at_once)) {
             return Ok(None);
         }
@@ -182,8 +186,8 @@ impl PageSpace {
         fits
     }
 
-    /// Moves a closed block, or the first pages of it: all of one that cannot wait, whatever gaps have
-    /// begun with.
+    /// Moves a closed block, or the first pages of it: all of one that cannot wait, or where gaps have
+    /// begun with another.
     fn move_out<O: PageOwner>(
         &mut self,
         board: &mut Board,

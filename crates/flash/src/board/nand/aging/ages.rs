@@ -65,21 +65,30 @@ impl Ages {
         self.written(block).map_or(Nanos::MAX, |written| written.saturating_add(age))
     }
 
-    /// When the patrol finds a block too old, behind what it has seen.
-    fn found_at(&self, block: BlockId) -> (Nanos, u64) {
+    /// When the patrol finds a block too old, behind `clock` and behind what it has seen.
+    fn found_at(&self, block: BlockId, clock: Nanos) -> (Nanos, u64) {
         let old_at = self.old_at(block, 1).saturating_sub(self.off);
-        (self.patrol.visit(block, old_at.max(self.looked + 1)), block.0.into())
+        let behind = self.looked.max(clock) + 1;
+        (self.patrol.visit(block, old_at.max(behind)), block.0.into())
     }
 
-    /// A page of a block is programmed. The patrol looks for the block, unless it `waits` already: it
-    /// may have held nothing when the patrol came by.
-    pub(super) fn programmed(&mut self, block: BlockId, now: Nanos, waits: bool) {
+    /// A page of a block is programmed at this moment of the clock. The patrol looks for the block,
+    /// unless it `waits` already: it may have held nothing when the patrol came by.
+    pub(super) fn programmed(&mut self, block: BlockId, clock: Nanos, waits: bool) {
+        let now = self.time(clock);
         let Some(written) = self.written.get_mut(block.index()) else { return };
         if *written == 0 {
             *written = now + 1;
         }
-        if !waits && !self.finds.contains(Slot(block.0)) {
-            self.finds.push(Slot(block.0), self.found_at(block));
+        if !waits {
+            self.look_for(block, clock);
+        }
+    }
+
+    /// The patrol looks for a block from this moment of the clock on, if anything was written to it.
+    pub(super) fn look_for(&mut self, block: BlockId, clock: Nanos) {
+        if self.written(block).is_some() && !self.finds.contains(Slot(block.0)) {
+            self.finds.push(Slot(block.0), self.found_at(block, clock));
         }
     }
 
@@ -98,12 +107,14 @@ impl Ages {
         self.look_no_more(block);
     }
 
-    /// The device was off for so long: data is the older for it.
-    pub(super) fn was_off(&mut self, time: Nanos) {
+    /// The device was off for so long at this moment of the clock: data is the older for it, and the
+    /// patrol goes on where it stood.
+    pub(super) fn was_off(&mut self, time: Nanos, clock: Nanos) {
         self.off = self.off.saturating_add(time);
+        self.looked = self.looked.max(clock);
         for block in (0..self.written.len() as u32).map(BlockId) {
             if self.finds.contains(Slot(block.0)) {
-                self.finds.change(Slot(block.0), self.found_at(block));
+                self.finds.change(Slot(block.0), self.found_at(block, clock));
             }
         }
     }
@@ -121,6 +132,6 @@ impl Ages {
                 due.push(block, self.old_at(block, 2));
             }
         }
-        self.looked = clock;
+        self.looked = self.looked.max(clock);
     }
 }
