@@ -63,11 +63,9 @@ fn run_audited(
     let meter = device.board().meter();
     let erased = meter.total_erases() > 0 || blocks == LARGE;
     assert!(erased, "{scheme} {pairs:?}: nothing was ever erased");
-    // A zone all of whose blocks failed gains nothing, and is not collected while it holds something.
-    let failures = meter.events(Event::ProgramFailures) as u32;
     let nand = device.board().nand();
     Seen {
-        retired: nand.retired_since() + if row.maps_in_host { failures } else { 0 },
+        retired: nand.retired_since(),
         factory_bad: nand.factory_bad().len(),
         retries: meter.events(Event::ReadRetries),
         unreadable: meter.host().unreadable_pages,

@@ -44,3 +44,4 @@ mod theory;
 mod timing;
 mod units;
 mod wear;
+mod zns_link;

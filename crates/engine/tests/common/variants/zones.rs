@@ -17,6 +17,8 @@ const PIECES: (&str, &str) = ("gc.idle_pages", "1");
 pub const VARIANTS: &[Variant] = &[
     durable("zns", &[]),
     durable("zns", &[FINISH]),
+    durable("zns", &[FINISH, ("zns.reserve", "2")]),
+    durable("zns", &[CHANNELS, TWO, ("zns.reserve", "2"), ("gc.separate_frontiers", "true")]),
     durable("zns", &[CHANNELS, FINISH, INSIDE, ("io.partial_write", "rmw")]),
     durable("zns", &[CHANNELS, ONE, ROOM, ("gc.placement", "sep_gc"), ("zns.max_open", "1")]),
     durable("zns", &[CHANNELS, TWO, FINISH, GAPS, PIECES]),
