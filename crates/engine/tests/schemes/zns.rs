@@ -148,6 +148,19 @@ fn the_drive_closes_a_zone_to_open_another() {
     }
 }
 
+/// A block whose program failed is out of use once its zone was collected, and the zone is shorter.
+#[test]
+fn a_block_that_failed_retires_with_its_zone() {
+    let faults = [("nand.program_failure_rate", "0.005"), ("device.over_provisioning", "6x")];
+    let (config, mut device) = opened(24, &[&[TWO, ("gc.victim", "fifo")], &faults[..]].concat());
+    mixed(&config, 3000, 5).iter().for_each(|request| {
+        device.submit(request).expect("the device works");
+    });
+    device.audit().expect("sound");
+    assert!(events(device.as_ref(), Event::ProgramFailures) > 5);
+    assert!(device.board().nand().retired_since() > 2);
+}
+
 /// Half of every zone is never written.
 #[test]
 fn what_is_beyond_the_capacity_of_a_zone_stays_erased() {

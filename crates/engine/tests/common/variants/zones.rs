@@ -28,5 +28,5 @@ pub const VARIANTS: &[Variant] = &[
     durable("zns", &[CHANNELS, TWO, PAGE, UNIT, ("zns.zone_capacity", "50%")]),
     durable("zns", &[DIES, ("gc.victim", "cost_benefit_age"), ("gc.separate_frontiers", "true")]),
     durable("zns", &[CHANNELS, ("wear.policy", "dynamic"), ("gc.victim", "lru"), GAPS]),
-    durable("zns", advanced!(("alloc.order", "plane_die_channel"), FINISH)),
+    durable("zns", advanced!(("alloc.order", "plane_die_channel"), FINISH, INSIDE)),
 ];
