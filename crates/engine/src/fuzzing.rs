@@ -260,6 +260,7 @@ fn fit_zones(row: &Row, config: &mut Config) {
     if row.maps_in_host {
         (config.rain, config.nand.failing_die) = (RainSettings::default(), Optional(None));
         config.alloc.unit = AllocUnit::Plane;
+        config.timing.copyback &= config.scheme.zns.copy_in_device;
     }
 }
 

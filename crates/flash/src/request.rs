@@ -93,9 +93,9 @@ pub struct PageIo {
 /// Size and position of a request, because some schemes decide by them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RequestShape {
-    /// First logical page of the request.
+    /// First logical page of the request; of a trim the first one that it covers.
     pub first_lpn: Lpn,
-    /// Pages that the request covers.
+    /// Pages that the request touches; of a trim those that it covers.
     pub pages: u32,
     /// This page's place in the request, `0 .. pages`.
     pub index: u32,

@@ -173,8 +173,12 @@ pub trait Scheme: Clone + Send + Sync + 'static {
     /// ([`PageIo::data`]), where the workload says what is written.
     const READS_CONTENT: bool = false;
     /// Whether the host has the map: then nothing that holds its pages has a place in the drive, in
-    /// front of it.
+    /// front of it, and a trim is the host's: what crosses the link for it the scheme sends.
     const MAPS_IN_HOST: bool = false;
+    /// Most pages that the host copies at once beside what requests ask for; 0: none.
+    fn host_copies(_config: &SchemeConfig<Self::Settings>) -> u32 {
+        0
+    }
     /// Whether idle gaps are used whatever `gc.mode` says.
     fn works_in_gaps(_config: &SchemeConfig<Self::Settings>) -> bool {
         false

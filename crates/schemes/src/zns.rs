@@ -27,14 +27,14 @@
 //! # Recovery
 //! Drive: a zone is written up to the last page that was programmed. Host: as the page FTL, from the
 //! out-of-band area of every page; zones that are half written are written on, or finished
-//! (`zns.after_cut`).
+//! (`zns.after_cut`), but not where that would leave too few empty ones to collect with.
 //!
 //! # Deviations
 //! The host's work takes no time, but for what crosses the link: requests as under any scheme, a
-//! command for each page that its collection reads, for each that it appends, and for each reset;
-//! none for a copy within the drive. A program that fails leaves a hole in its zone, of which an
-//! append tells the host. A zone is the same blocks each time. The drive's memory is 8 bytes a zone
-//! whatever the zones hold.
+//! command for each page that its collection reads, for each that it appends, and for each reset
+//! and finish; none for a copy within the drive. A program that fails leaves a hole in its zone, of
+//! which an append tells the host: a page that is copied is then read and sent again. A zone is the
+//! same blocks each time. The drive's memory is 8 bytes a zone whatever the zones hold.
 //!
 //! # Settings
 //! The table in `zns/settings.rs`, and the groups `gc`, `placement` and `alloc` but for `alloc.unit`.
@@ -142,6 +142,11 @@ impl Scheme for Zns {
 
     fn payload_pages(config: &Config) -> u64 {
         page_mapped::payload_pages(config)
+    }
+
+    /// A victim's.
+    fn host_copies(config: &Config) -> u32 {
+        settings::zoned(config).full_line()
     }
 
     fn ram_use(config: &Config) -> Vec<RamUse> {

@@ -3,8 +3,8 @@
 use crate::device::DeviceError;
 use ftlab_flash::board::nand::geometry::Geometry;
 use ftlab_flash::board::settings::PartialWrite;
-use ftlab_flash::request::{Content, Op, Request};
-use ftlab_flash::units::WideDivisor;
+use ftlab_flash::request::{Content, Op, Request, RequestShape};
+use ftlab_flash::units::{Lpn, WideDivisor};
 
 /// How sectors fall into pages.
 #[derive(Clone, Copy, Debug)]
@@ -39,6 +39,17 @@ impl PageSplit {
         let page_start = u64::from(lpn) * self.sectors_per_page;
         let end = request.first_sector + u64::from(request.sectors);
         request.first_sector <= page_start && end >= page_start + self.sectors_per_page
+    }
+
+    /// The shape of a trim as a scheme sees it at one of the pages that the request covers: those
+    /// pages alone, since no other is forgotten.
+    pub fn covered(&self, request: &Request, lpn: u32, shape: RequestShape) -> RequestShape {
+        let begins_inside = !self.covers(request, shape.first_lpn.0);
+        let first_lpn = Lpn(shape.first_lpn.0 + u32::from(begins_inside));
+        let end = request.first_sector + u64::from(request.sectors);
+        let pages = self.by_page.quotient(end) as u32 - first_lpn.0;
+        let sectors = pages * self.sectors_per_page as u32;
+        RequestShape { first_lpn, pages, index: lpn - first_lpn.0, sectors, ..shape }
     }
 
     /// What a write puts on a page, where the request says it and covers all of the page: nobody

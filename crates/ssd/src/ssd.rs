@@ -83,10 +83,7 @@ impl<S: Scheme> Ssd<S> {
         let mut board = Board::new(config, seed, S::payload_pages(&seen));
         board.furnish(&S::ram_use(&seen));
         let depth = config.queue_depth() as usize;
-        // All that a line holds.
-        let line = board.geometry().planes() * board.geometry().pages_per_block;
-        let copies = if S::MAPS_IN_HOST { line as usize } else { 0 };
-        board.connect(config.host.link((depth, copies)));
+        board.connect(config.host.link((depth, S::host_copies(&seen) as usize)));
         let scheme = S::format(&mut board, &seen, seed).map_err(|fault| {
             SettingError::Conflict(format!("{} could not be formatted: {fault}", S::PAPER.name))
         })?;
@@ -169,7 +166,8 @@ impl<S: Scheme> Ssd<S> {
     /// When an admitted request has crossed the link, and the token from which its pages start.
     #[inline]
     fn send_command(&mut self, request: &Request, admitted: Nanos, start: When) -> (Nanos, When) {
-        if self.board.link().is_free() {
+        let stays_in_host = S::MAPS_IN_HOST && request.op == Op::Trim;
+        if self.board.link().is_free() || stays_in_host {
             return (admitted, start);
         }
         let sectors = if request.op == Op::Write { request.sectors } else { 0 };
@@ -331,11 +329,13 @@ impl<S: Scheme> Ssd<S> {
         if !self.obey_trims || !self.split.covers(request, io.lpn.0) {
             return Ok(start);
         }
+        let shape = self.split.covered(request, io.lpn.0, io.request);
         let (buffer, below) = self.parts();
         if let Some(buffer) = buffer {
             buffer.trim(below.board, io.lpn);
         }
-        let done = below.scheme.trim(below.board, io, start)?;
+        let io = PageIo { request: shape, ..*io };
+        let done = below.scheme.trim(below.board, &io, start)?;
         self.ledger.forgot(io.lpn);
         Ok(done)
     }

@@ -143,7 +143,7 @@ fn copies_and_resets_take_as_long_as_the_link_does() {
 /// What cannot be is said before anything is written.
 #[test]
 fn what_does_not_go_with_zones_is_refused() {
-    let cases: [(Pairs<'_>, &str); 9] = [
+    let cases: [(Pairs<'_>, &str); 10] = [
         (
             &[("gc.placement", "hint"), ("placement.handles", "15"), ("zns.max_active", "14")],
             "16 classes of data and the records of trims write 17 zones at once, and zns.max_active = 14",
@@ -153,6 +153,7 @@ fn what_does_not_go_with_zones_is_refused() {
         (&[("device.channels", "4"), ("zns.width", "3")], "zns.width = 3 does not divide the 4"),
         (&[("zns.width", "2")], "zns.width = 2 does not divide the 1 channels"),
         (&[("refresh.reads", "5")], "refresh.reads = 5"),
+        (&[("timing.copyback", "true")], "timing.copyback = true is of copies within a plane"),
         (&[("rain.stripe", "4"), LINE, ("device.channels", "4")], "rain.stripe = 4"),
         (&[("wear.policy", "static")], "zones are lines (alloc.unit = line)"),
         (&[("buffer.name", "lru")], "buffer.name = lru (--buffer) must be none"),

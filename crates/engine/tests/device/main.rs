@@ -45,3 +45,4 @@ mod theory;
 mod timing;
 mod units;
 mod wear;
+mod zns_link;

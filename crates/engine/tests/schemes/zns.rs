@@ -148,6 +148,19 @@ fn the_drive_closes_a_zone_to_open_another() {
     }
 }
 
+/// A block whose program failed is out of use once its zone was collected, and the zone is shorter.
+#[test]
+fn a_block_that_failed_retires_with_its_zone() {
+    let faults = [("nand.program_failure_rate", "0.005"), ("device.over_provisioning", "6x")];
+    let (config, mut device) = opened(24, &[&[TWO, ("gc.victim", "fifo")], &faults[..]].concat());
+    mixed(&config, 3000, 5).iter().for_each(|request| {
+        device.submit(request).expect("the device works");
+    });
+    device.audit().expect("sound");
+    assert!(events(device.as_ref(), Event::ProgramFailures) > 5);
+    assert!(device.board().nand().retired_since() > 2);
+}
+
 /// Half of every zone is never written.
 #[test]
 fn what_is_beyond_the_capacity_of_a_zone_stays_erased() {
@@ -164,6 +177,18 @@ fn what_is_beyond_the_capacity_of_a_zone_stays_erased() {
     let whole = tiny("zns", 24, &[TWO]);
     let (row, _) = schemes::find("zns").expect("in the table");
     assert!((row.minimum_blocks)(&config) > (row.minimum_blocks)(&whole) * 3 / 2);
+}
+
+/// A share that is a whole number of pages is not one page less, which the product of 29 % and 100
+/// would be.
+#[test]
+fn a_whole_number_of_pages_is_all_of_them() {
+    let pairs = [("device.pages_per_block", "100"), ("zns.zone_capacity", "29%")];
+    let (config, mut device) = opened(4, &pairs);
+    fill(device.as_mut(), &config);
+    let nand = device.board().nand();
+    let top = |block| nand.state().block(BlockId(block)).top;
+    assert_eq!((0..nand.geometry().blocks()).map(top).max(), Some(29));
 }
 
 /// The map and all that the log knows is the host's; the drive has 8 bytes a zone.
@@ -204,6 +229,39 @@ fn a_half_written_zone_is_written_on_or_finished() {
         assert_eq!(block_of(device, 13), expected, "{after}");
         (0..14).for_each(|page| submit(device, &config, Op::Read, page));
     }
+}
+
+/// Whatever a power cut left half written, and however often the power goes: the host finds zones
+/// to collect with. The target of a collection that was cut is not finished where no other is empty.
+#[test]
+fn two_zones_in_reserve_outlast_every_power_cut() {
+    let mut cuts = 0;
+    for after in ["go_on", "finish"] {
+        let (config, mut device) = opened(24, &[("zns.reserve", "2"), ("zns.after_cut", after)]);
+        let run = |device: &mut dyn Device, count, seed| {
+            mixed(&config, count, seed).iter().try_for_each(|request| {
+                device.submit(request).map(|_| ()).map_err(|error| error.to_string())
+            })
+        };
+        run(device.as_mut(), 400, 1).expect("the device works");
+        assert!(events(device.as_ref(), Event::ZoneResets) > 50);
+        for (turn, outcome) in (0..40).zip(CutOutcome::ALL.into_iter().cycle()) {
+            let mut device = device.duplicate();
+            for round in 0..6 {
+                let faults = device.board_mut().nand_mut().faults_mut();
+                faults.cut_power_after(turn + 5 * round, outcome);
+                let error = run(device.as_mut(), 200, 2 + round).expect_err("the power goes");
+                assert!(error.contains("power"), "{after}, {turn}, {round}: {error}");
+                device.power_cycle().expect("it recovers");
+                device.audit().unwrap_or_else(|error| panic!("{after}, {turn}, {round}: {error}"));
+                cuts += 1;
+            }
+            let ended = run(device.as_mut(), 200, 9);
+            assert_eq!(ended, Ok(()), "{after}, {turn}");
+            device.audit().expect("sound");
+        }
+    }
+    assert_eq!(cuts, 2 * 40 * 6);
 }
 
 /// A trim is the host's: the drive hears nothing of it. Its record is a page of the log.
@@ -273,8 +331,8 @@ fn zone_blocks(config: &Config) -> u64 {
 }
 
 fn zone_pages(config: &Config) -> u64 {
-    let share = config.scheme.zns.zone_capacity;
-    zone_blocks(config) * (share * f64::from(config.device.units_per_block())) as u64
+    let hundredths = (100.0 * config.scheme.zns.zone_capacity).round() as u64;
+    zone_blocks(config) * (hundredths * u64::from(config.device.units_per_block()) / 100)
 }
 
 /// What the host may not do ends the run, with the page and what would have been right.
@@ -321,6 +379,32 @@ fn what_is_not_written_in_order_is_refused() {
         device.submit(&pages(&config, op, first, count)).expect("as it should be");
     }
     device.submit(&pages(&config, Op::Write, 32, 1)).expect("three are half written");
+    device.audit().expect("sound");
+}
+
+/// A page that is trimmed in part is not trimmed, at either end of a request.
+#[test]
+fn a_trim_of_a_part_of_a_page_covers_none_of_it() {
+    let (config, device) = raw(24, &[("device.page_bytes", "2048")]);
+    let mut device = device.duplicate();
+    (0..8).for_each(|page| submit(device.as_mut(), &config, Op::Write, page));
+    let trim =
+        |first_sector, sectors| Request { first_sector, sectors, ..pages(&config, Op::Trim, 0, 1) };
+    // All of a zone but its last sector, its first, or one at either end; the whole one before it
+    // does not make up for that.
+    for (first, sectors) in [(0, 15), (1, 15), (1, 14), (0, 31), (2, 29)] {
+        let error = device.duplicate().submit(&trim(first, sectors)).expect_err("a part of a zone");
+        assert!(error.to_string().contains("the request covers a part"), "{first}: {error}");
+    }
+    // A part of a page before the zone, or within one, is nothing.
+    device.submit(&trim(5, 2)).expect("as drives do");
+    assert_eq!(events(device.as_ref(), Event::ZoneResets), 0);
+    device.submit(&trim(13, 19)).expect("the second zone is covered");
+    assert_eq!(events(device.as_ref(), Event::ZoneResets), 1);
+    (0..4).for_each(|page| submit(device.as_mut(), &config, Op::Read, page));
+    submit(device.as_mut(), &config, Op::Write, 4);
+    device.submit(&trim(0, 18)).expect("the first zone is covered, of the second no page");
+    assert_eq!(events(device.as_ref(), Event::ZoneResets), 2);
     device.audit().expect("sound");
 }
 
@@ -390,12 +474,18 @@ fn rings(config: &Config) -> Vec<Request> {
 #[test]
 fn a_workload_that_writes_zones_has_no_log() {
     let (row, _) = schemes::find("zns").expect("in the table");
-    let cases: [(Pairs<'_>, &str); 5] = [
+    let cases: [(Pairs<'_>, &str); 11] = [
         (&[("zns.reserve", "5")], "zns.mode = raw has no log"),
         (&[("zns.after_cut", "finish")], "zns.mode = raw has no log"),
         (&[("gc.placement", "sep_gc")], "all of gc say how a log is collected"),
         (&[("zns.max_active", "16")], "legal: up to 15 there"),
         (&[("nand.program_failure_rate", "0.01")], "nand.program_failure_rate = 0.01"),
+        (&[("nand.erase_failure_rate", "0.01")], "nand.erase_failure_rate = 0.01"),
+        (&[("nand.factory_bad_rate", "0.01")], "nand.factory_bad_rate = 0.01"),
+        (&[("nand.factory_bad_blocks", "3,5")], "nand.factory_bad_blocks = 3,5"),
+        (&[("wear.policy", "dynamic")], "wear.policy = dynamic under zns.mode = raw"),
+        (&[("placement.handles", "3")], "placement says how a log divides data"),
+        (&[("io.partial_write", "rmw")], "io.partial_write = rmw under zns.mode = raw"),
     ];
     for (pairs, words) in cases {
         let mut config = tiny("zns", 24, &[]);

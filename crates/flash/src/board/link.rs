@@ -11,6 +11,7 @@
 //! sends pages over it as well: they take their turns with the requests.
 
 use super::Board;
+use super::nand::Payload;
 use super::nand::clock::resource::Resource;
 use super::nand::fault::Fault;
 use super::nand::state::PageKind;
@@ -19,8 +20,14 @@ use crate::meter::{Cause, Event};
 use crate::request::PageIo;
 use crate::units::{Nanos, Ppn, SECTOR_BYTES};
 
-/// Most gaps that are kept in a direction.
+/// Most gaps that are kept in a direction for copies.
 const GAPS_MAX: usize = 1 << 16;
+
+/// Gaps of a direction beside so many requests and copies: each request leaves one before its
+/// command and one before its data at most, each copy one more.
+fn gaps((depth, copies): (usize, usize)) -> usize {
+    2 * depth + 2 + (3 * copies).min(GAPS_MAX)
+}
 
 /// The link of a device.
 #[derive(Clone, Debug)]
@@ -43,10 +50,8 @@ impl Link {
         command: Nanos,
         (depth, copies): (usize, usize),
     ) -> Self {
-        // Each request leaves a gap before its command and one before its data at most, each copy one
-        // more.
-        let gaps = (2 * depth + 2 + 3 * copies).min(GAPS_MAX);
-        let direction = || Resource::with_gaps(1, gaps);
+        let copies = if bandwidth == 0 && command == 0 { 0 } else { copies };
+        let direction = || Resource::with_gaps(1, gaps((depth, copies)));
         let to_host = full_duplex.then(direction);
         Link { to_device: direction(), to_host, bandwidth, command }
     }
@@ -145,6 +150,25 @@ impl Board {
         done
     }
 
+    /// As [`Board::program_payload`] of a page that the host appends: a command with its data.
+    ///
+    /// # Errors
+    /// As [`Board::program_payload`].
+    pub fn append_payload(
+        &mut self,
+        ppn: Ppn,
+        what: (PageKind, u32),
+        payload: Payload<'_>,
+        cause: Cause,
+        after: When,
+    ) -> Result<When, Fault> {
+        let sectors = self.nand.geometry().all_sectors().count_ones();
+        let sent = self.link.send_later(self.nand.clock().earliest(after), sectors);
+        let there = self.nand.clock_mut().crosses_link(sent, after);
+        self.meter.event(Event::LogLinkBytes, u64::from(sectors) * SECTOR_BYTES);
+        self.program_payload(ppn, what, payload, cause, there)
+    }
+
     /// As [`Board::program_update`] where the host keeps the other sectors of a page that is written in
     /// part: it asks for the old page, and sends back what the request has not sent.
     ///
@@ -158,18 +182,30 @@ impl Board {
         kind: PageKind,
         after: When,
     ) -> Result<When, Fault> {
+        let Some((old, held)) = self.kept_of(old, io) else {
+            return self.program_update(new, None, io, kind, after);
+        };
         let whole = self.nand.geometry().all_sectors().count_ones();
         let others = whole - io.sectors.count_ones();
-        let back = |board: &mut Board, read: When| {
-            let bytes = u64::from(whole + others) * SECTOR_BYTES;
-            board.meter.event(Event::LogLinkBytes, bytes);
-            // The command that asked for it went ahead of the read.
-            let clock = board.nand.clock_mut();
-            let asked = board.link.send_later(clock.earliest(read), 0);
-            let there = board.link.receive(asked, whole);
-            let back = board.link.send_later(there, others);
-            clock.crosses_link(back, read)
-        };
-        self.update(new, old, io, kind, back, after)
+        let asked = self.command(after);
+        let read = self.nand.read(&mut self.meter, old, Cause::ReadModifyWrite, asked)?;
+        self.meter.event(Event::LogLinkBytes, u64::from(whole + others) * SECTOR_BYTES);
+        let there = self.link.receive(self.nand.clock().earliest(read), whole);
+        let back = self.link.send_later(there, others);
+        let ready = self.nand.clock_mut().crosses_link(back, read);
+        self.program_modified(new, (old, held), io, kind, ready)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{GAPS_MAX, gaps};
+
+    /// However many pages a host copies at once, the gaps of the requests are kept beside theirs.
+    #[test]
+    fn copies_take_no_gaps_from_requests() {
+        assert_eq!(gaps((16, 0)), 34);
+        assert_eq!(gaps((16, 100)), 334);
+        assert_eq!(gaps((1 << 16, 1 << 20)), (1 << 17) + 2 + GAPS_MAX);
     }
 }

@@ -176,30 +176,20 @@ impl Board {
         kind: PageKind,
         after: When,
     ) -> Result<When, Fault> {
-        self.update(new, old, io, kind, |_, read| read, after)
-    }
-
-    /// The same, where a page that was read passes through somebody's hands before it is programmed:
-    /// `back` says from when on it can be.
-    fn update(
-        &mut self,
-        new: Ppn,
-        old: Option<Ppn>,
-        io: &PageIo,
-        kind: PageKind,
-        back: impl FnOnce(&mut Self, When) -> When,
-        after: When,
-    ) -> Result<When, Fault> {
-        if let (true, Some(old)) = (self.rmw, old) {
-            let held = self.nand.state().mask(old);
-            if held & !io.sectors != 0 {
-                let read = self.nand.read(&mut self.meter, old, Cause::ReadModifyWrite, after)?;
-                let ready = back(self, read);
-                return self.program_modified(new, (old, held), io, kind, ready);
-            }
+        if let Some((old, held)) = self.kept_of(old, io) {
+            let read = self.nand.read(&mut self.meter, old, Cause::ReadModifyWrite, after)?;
+            return self.program_modified(new, (old, held), io, kind, read);
         }
         let page = Self::whole_page(io, kind);
         self.nand.program(&mut self.meter, new, page, io.cause, after)
+    }
+
+    /// The old page and its sectors, where a write keeps some of them.
+    #[inline]
+    fn kept_of(&self, old: Option<Ppn>, io: &PageIo) -> Option<(Ppn, u64)> {
+        let old = old.filter(|_| self.rmw)?;
+        let held = self.nand.state().mask(old);
+        (held & !io.sectors != 0).then_some((old, held))
     }
 
     /// The same where nothing can fail and nothing is read first; none where it is not so.

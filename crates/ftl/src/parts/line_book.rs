@@ -2,8 +2,8 @@
 //! holds that are valid.
 //!
 //! Line i is block i of every plane; where sets of planes have lines of their own, the lines of a
-//! number of blocks follow one another: line i of set s of n is number i n + s. A block that is out of use, or may not be written any more,
-//! makes its line shorter; a line without room is none.
+//! number of blocks follow one another: line i of set s of n is number i n + s. A block that is out
+//! of use, or may not be written any more, makes its line shorter; a line without room is none.
 
 use ftlab_flash::board::nand::Nand;
 use ftlab_flash::board::nand::geometry::Geometry;

@@ -417,9 +417,14 @@ impl<T: PageTable> PageMapped<T> {
         self.map.trims.fill(segment, board.nand().sequence(), &mut self.words);
         let words = &self.words;
         let place = (plane, Stream::Map);
+        let what = (PageKind::TrimRecord, segment);
+        let by_host = self.space.is_the_hosts();
         let (new, done) = self.space.program(board, place, ready, |board, new, ready| {
-            let what = (PageKind::TrimRecord, segment);
-            board.program_payload(new, what, Payload::Words(words), Cause::Trim, ready)
+            let words = Payload::Words(words);
+            match by_host {
+                true => board.append_payload(new, what, words, Cause::Trim, ready),
+                false => board.program_payload(new, what, words, Cause::Trim, ready),
+            }
         })?;
         if let Some(old) = old {
             self.space.invalidate(board, old);

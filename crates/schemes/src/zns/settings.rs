@@ -1,6 +1,7 @@
 //! The settings of `zns`, and what follows from them before any run.
 
 use ftlab_flash::board::nand::geometry::PlacementOrder;
+use ftlab_flash::board::settings::{NandSettings, PartialWrite, WearPolicy};
 use ftlab_flash::memory::{Memory, RamUse};
 use ftlab_flash::settings::{Optional, SettingError};
 use ftlab_flash::{choices, settings};
@@ -8,6 +9,7 @@ use ftlab_ftl::parts::alloc::AllocUnit;
 use ftlab_ftl::parts::page_mapped::{self, GC_LOW};
 use ftlab_ftl::parts::page_space::settings::GcSettings;
 use ftlab_ftl::parts::placement::CLASSES_MAX;
+use ftlab_ftl::parts::placement::settings::PlacementSettings;
 use ftlab_ftl::parts::zone_rules::ZoneRules;
 use ftlab_ftl::scheme::SchemeConfig;
 
@@ -69,7 +71,8 @@ settings! {
 /// Flash pages of each block of a zone that are written.
 fn rows(config: &Config) -> u32 {
     let all = config.device.units_per_block() / config.device.units_per_page();
-    ((config.own.zone_capacity * f64::from(all)) as u32).max(1)
+    // A share that is a whole number of pages is that number, though its product falls short of it.
+    ((config.own.zone_capacity * f64::from(all) + 1e-9) as u32).max(1)
 }
 
 fn width(config: &Config) -> u32 {
@@ -192,6 +195,13 @@ fn check_device(config: &Config) -> Result<(), SettingError> {
     if let Some(die) = config.nand.failing_die.0 {
         return moves(format!("nand.failing_die = {die}"));
     }
+    if config.timing.copyback && !config.own.copy_in_device {
+        return conflict(
+            "timing.copyback = true is of copies within a plane, and the host copies; legal: \
+             timing.copyback = false, or zns.copy_in_device = true"
+                .to_owned(),
+        );
+    }
     if config.refresh.is_on() {
         let refresh = &config.refresh;
         return moves(format!(
@@ -221,11 +231,55 @@ fn check_raw(config: &Config) -> Result<(), SettingError> {
             own.max_active
         ));
     }
-    if config.nand.program_failure_rate > 0.0 {
+    check_raw_pages(config)?;
+    check_good_blocks(config)
+}
+
+/// Nothing places what the workload writes itself: it says where every page goes.
+fn check_raw_pages(config: &Config) -> Result<(), SettingError> {
+    if config.placement != PlacementSettings::default() {
+        return conflict(
+            "zns.mode = raw has no classes: placement says how a log divides data; legal: the \
+             defaults of the group"
+                .to_owned(),
+        );
+    }
+    if config.wear.policy == WearPolicy::Dynamic {
+        return conflict(
+            "wear.policy = dynamic under zns.mode = raw, where nothing is moved; legal: implicit \
+             or none"
+                .to_owned(),
+        );
+    }
+    if config.io.partial_write == PartialWrite::Rmw {
+        return conflict(
+            "io.partial_write = rmw under zns.mode = raw, where no page is written twice; legal: \
+             whole_page"
+                .to_owned(),
+        );
+    }
+    Ok(())
+}
+
+/// A raw zone is as long as every other, and stays so.
+fn check_good_blocks(config: &Config) -> Result<(), SettingError> {
+    let nand = &config.nand;
+    let rates = [
+        ("nand.program_failure_rate", nand.program_failure_rate),
+        ("nand.erase_failure_rate", nand.erase_failure_rate),
+        ("nand.factory_bad_rate", nand.factory_bad_rate),
+    ];
+    if let Some((key, rate)) = rates.into_iter().find(|(_, rate)| *rate > 0.0) {
         return conflict(format!(
-            "nand.program_failure_rate = {} under zns.mode = raw: a program that fails would leave a zone \
-             short while it is written; legal: 0",
-            config.nand.program_failure_rate
+            "{key} = {rate} under zns.mode = raw: a zone with a bad block is shorter than its \
+             addresses; legal: 0"
+        ));
+    }
+    if nand.factory_bad_blocks != NandSettings::default().factory_bad_blocks {
+        return conflict(format!(
+            "nand.factory_bad_blocks = {} under zns.mode = raw: a zone with a bad block is shorter \
+             than its addresses; legal: none",
+            nand.factory_bad_blocks
         ));
     }
     Ok(())

@@ -17,6 +17,8 @@ const PIECES: (&str, &str) = ("gc.idle_pages", "1");
 pub const VARIANTS: &[Variant] = &[
     durable("zns", &[]),
     durable("zns", &[FINISH]),
+    durable("zns", &[FINISH, ("zns.reserve", "2")]),
+    durable("zns", &[CHANNELS, TWO, ("zns.reserve", "2"), ("gc.separate_frontiers", "true")]),
     durable("zns", &[CHANNELS, FINISH, INSIDE, ("io.partial_write", "rmw")]),
     durable("zns", &[CHANNELS, ONE, ROOM, ("gc.placement", "sep_gc"), ("zns.max_open", "1")]),
     durable("zns", &[CHANNELS, TWO, FINISH, GAPS, PIECES]),
@@ -26,5 +28,5 @@ pub const VARIANTS: &[Variant] = &[
     durable("zns", &[CHANNELS, TWO, PAGE, UNIT, ("zns.zone_capacity", "50%")]),
     durable("zns", &[DIES, ("gc.victim", "cost_benefit_age"), ("gc.separate_frontiers", "true")]),
     durable("zns", &[CHANNELS, ("wear.policy", "dynamic"), ("gc.victim", "lru"), GAPS]),
-    durable("zns", advanced!(("alloc.order", "plane_die_channel"), FINISH)),
+    durable("zns", advanced!(("alloc.order", "plane_die_channel"), FINISH, INSIDE)),
 ];

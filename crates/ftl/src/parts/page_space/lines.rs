@@ -287,6 +287,29 @@ impl PageSpace {
         lines.page(board.nand(), line, (open.row, open.column, open.unit))
     }
 
+    /// Programs the next slot of an open line with nothing; when that was done or known to have
+    /// failed, and whether it was done.
+    pub(super) fn pad_slot(
+        &mut self,
+        board: &mut Board,
+        (line, stream): (BlockId, Stream),
+        after: When,
+    ) -> Result<(When, bool), Fault> {
+        let page = self.stand(board, (line, stream));
+        match board.program_nothing(page, after) {
+            Ok(padded) => {
+                self.leave_slot(board, (line, stream), after)?;
+                Ok((padded, true))
+            }
+            Err(Fault::ProgramFailed { known, .. }) => {
+                board.event(Event::ProgramFailures, 1);
+                self.slot_failed(board, page, known)?;
+                Ok((known, false))
+            }
+            Err(fault) => Err(fault),
+        }
+    }
+
     /// A program of a slot failed at this moment: its block takes no more pages, its line is
     /// shorter. The rest of the stripe goes on.
     #[cold]

@@ -10,7 +10,6 @@
 
 use super::{PageSpace, Stream};
 use crate::parts::alloc::AllocUnit;
-use crate::parts::line_book::full_line;
 use crate::parts::placement::midas::Groups;
 use crate::parts::placement::{
     Goes, HostWrite, MovedPage, Placement, PlacementContext, PlacementKind, Regrouped, Times,
@@ -60,26 +59,27 @@ pub(super) struct Placing {
     filled: Vec<u64>,
 }
 
-fn context<'a>(
+pub(super) fn context<'a>(
     config: &'a SharedSettings,
     geometry: &Geometry,
     (seed, kept_free): (u64, u32),
 ) -> PlacementContext<'a> {
     let (unit_pages, segment_units) = match config.alloc.unit {
         AllocUnit::Plane => (geometry.pages_per_block, geometry.planes()),
-        AllocUnit::Line => (full_line(geometry, config.rain.stripe), 1),
+        AllocUnit::Line => (config.full_line(), 1),
     };
+    let whole = geometry.pages_per_block * geometry.planes();
     PlacementContext {
         settings: &config.placement,
         midas: &config.midas,
         unit_pages,
         segment_units,
-        segments: geometry.blocks_per_plane,
+        segments: config.units(),
         kept_free,
         classes: config.data_classes(),
         logical_pages: geometry.logical_pages,
         blocks: geometry.blocks(),
-        segment_pages: geometry.pages_per_block * geometry.planes(),
+        segment_pages: config.zones.as_ref().map_or(whole, |zones| zones.pages(geometry)),
         page_bytes: config.device.unit_bytes(),
         seed,
         future: config.future.as_ref(),

@@ -84,13 +84,19 @@ impl PageSpace {
         Ok((space, when))
     }
 
+    /// Whether fewer blocks are free than between two writes: two were opened since a collection
+    /// ended, of zones one, since none is opened but by who has made room.
+    pub(super) fn has_few_free(&self, plane: PlaneId) -> bool {
+        let opened = if self.is_the_hosts() { 1 } else { 2 };
+        self.planes[plane.index()].free.len() + opened < self.collection_limit(plane)
+    }
+
     /// A cut collection may have used free blocks that its victim's erase would have given back,
-    /// and needs what is left of its targets: where fewer blocks are free than between two writes
-    /// (two were opened since a collection ended), the next write collects before it takes a page.
+    /// and needs what is left of its targets: where blocks are short the next write collects before
+    /// it takes a page.
     fn keep_for_collection(&mut self, plane: PlaneId) {
-        let limit = self.collection_limit(plane);
-        let known = &mut self.planes[plane.index()];
-        if known.free.len() + 2 < limit {
+        if self.has_few_free(plane) {
+            let known = &mut self.planes[plane.index()];
             known.usable = 0;
             known.collects_first = true;
         }

@@ -3,6 +3,7 @@
 use super::*;
 use crate::parts::cmt::Cmt;
 use crate::parts::demand_mapped::{DemandMapped, Needs};
+use crate::parts::zone_rules::ZoneRules;
 use ftlab_flash::board::nand::state::PageKind;
 use ftlab_flash::meter::Cause;
 use ftlab_flash::request::{PageIo, RequestShape};
@@ -116,4 +117,29 @@ fn a_collection_without_room_has_failed_when_its_copies_are_there() {
     let told = ends(&board, owner.0.expect("two pages were moved"));
     assert!(known >= ends(&board, full) + 2 * 200_000, "{known} ns");
     assert_eq!(told, known);
+}
+
+/// What a policy knows as a segment is a zone where lines are zones, whatever the device has: of
+/// two channels with three of four pages of each block, in place of four channels and all of them.
+#[test]
+fn a_segment_of_a_policy_is_a_zone() {
+    let mut config = settings();
+    let pairs = [("device.planes", "1"), ("device.channels", "4"), ("gc.placement", "fk")];
+    let others = [("alloc.unit", "line"), ("gc.separate_frontiers", "false")];
+    pairs.iter().chain(&others).for_each(|(key, value)| config.set(key, value).expect("legal"));
+    let board = Board::new(&config, 1, 8);
+    let known = |config: &SharedSettings| {
+        let context = placing::context(config, board.geometry(), (1, 0));
+        (context.segment_pages, context.unit_pages, context.segments)
+    };
+    assert_eq!(known(&config), (16, 16, 4));
+    config.zones = Some(ZoneRules {
+        channels: 2,
+        rows: 3,
+        max_open: 14,
+        copy_in_device: false,
+        raw: false,
+        finish_after_cut: false,
+    });
+    assert_eq!(known(&config), (6, 6, 8));
 }

@@ -69,6 +69,11 @@ impl PageSpace {
         frontier.block.filter(|_| frontier.next < self.pages_per_block)
     }
 
+    /// Whether lines are zones, which a host writes.
+    pub fn is_the_hosts(&self) -> bool {
+        self.zones.is_some()
+    }
+
     /// Whether the host says by itself which zone a page goes to.
     pub(super) fn has_raw_zones(&self) -> bool {
         self.zones.as_ref().is_some_and(|zones| zones.rules.raw)
@@ -158,7 +163,8 @@ impl PageSpace {
     }
 
     /// After a power cut, before candidates are put up: finishes the zones in `full` that are not,
-    /// since nobody writes them on, and those of the streams where the host does not go on with them.
+    /// since nobody writes them on, and those of the streams where the host does not go on with
+    /// them and has enough others to collect with.
     pub(super) fn finish_found_zones(
         &mut self,
         board: &mut Board,
@@ -168,7 +174,9 @@ impl PageSpace {
         let Some(zones) = self.zones.as_ref().filter(|zones| !zones.rules.raw) else {
             return Ok(after);
         };
-        let finishes_all = zones.rules.finish_after_cut;
+        // A collection that was cut has its target half written, and needs it where too few zones
+        // are empty to begin another.
+        let finishes_all = zones.rules.finish_after_cut && !self.has_few_free(ALL);
         let mut done = after;
         for &line in full.iter() {
             let Some((frontier, open)) = self.end_of_line(board.nand(), line) else { continue };
@@ -179,14 +187,28 @@ impl PageSpace {
             done = done.join(self.finish_zone(board, (line, Stream::Worn), after)?);
             self.planes[ALL.index()].frontiers[Stream::Worn.index()] = Frontier::default();
         }
-        for stream in Stream::all().filter(|_| finishes_all) {
+        if finishes_all {
+            done = done.join(self.finish_open_zones(board, full, after)?);
+        }
+        self.tell_zones(board);
+        Ok(done)
+    }
+
+    /// Finishes the zones that could be written on.
+    fn finish_open_zones(
+        &mut self,
+        board: &mut Board,
+        full: &mut Vec<BlockId>,
+        after: When,
+    ) -> Result<When, Fault> {
+        let mut done = after;
+        for stream in Stream::all() {
             let frontier = self.planes[ALL.index()].frontiers[stream.index()];
             let Some(line) = frontier.block else { continue };
             done = done.join(self.finish_zone(board, (line, stream), after)?);
             self.planes[ALL.index()].frontiers[stream.index()] = Frontier::default();
             full.push(line);
         }
-        self.tell_zones(board);
         Ok(done)
     }
 
@@ -198,21 +220,11 @@ impl PageSpace {
         after: When,
     ) -> Result<When, Fault> {
         board.event(Event::ZoneFinishes, 1);
+        let after = board.command(after);
         let mut done = after;
         while self.planes[ALL.index()].frontiers[stream.index()].next < self.pages_per_block {
-            let page = self.stand(board, (line, stream));
-            match board.program_nothing(page, after) {
-                Ok(padded) => {
-                    done = done.join(padded);
-                    self.leave_slot(board, (line, stream), after)?;
-                }
-                Err(Fault::ProgramFailed { known, .. }) => {
-                    board.event(Event::ProgramFailures, 1);
-                    done = done.join(known);
-                    self.slot_failed(board, page, known)?;
-                }
-                Err(fault) => return Err(fault),
-            }
+            let (padded, _) = self.pad_slot(board, (line, stream), after)?;
+            done = done.join(padded);
         }
         Ok(done)
     }

@@ -1,7 +1,7 @@
 //! What policies compare candidates by, be they blocks of a plane or lines of the device.
 //!
-//! A line is named by its number. What it has no
-//! room for counts as taken: collecting it does not gain that.
+//! A line is named by its number. What it has no room for counts as taken: collecting it does not
+//! gain that.
 
 use crate::parts::line_book::LineBook;
 use ftlab_flash::board::nand::Nand;

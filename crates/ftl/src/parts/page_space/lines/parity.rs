@@ -215,21 +215,9 @@ impl PageSpace {
             if !lines.takes_more(&open) || Some((open.row, open.first)) != row {
                 return Ok(done);
             }
-            let page = lines.page(board.nand(), line, (open.row, open.column, open.unit));
-            self.planes[ALL.index()].frontiers[stream.index()].next += 1;
-            match board.program_nothing(page, after) {
-                Ok(padded) => {
-                    board.event(Event::PaddedStripePages, 1);
-                    done = done.join(padded);
-                    self.leave_slot(board, (line, stream), after)?;
-                }
-                Err(Fault::ProgramFailed { known, .. }) => {
-                    board.event(Event::ProgramFailures, 1);
-                    done = done.join(known);
-                    self.slot_failed(board, page, known)?;
-                }
-                Err(fault) => return Err(fault),
-            }
+            let (padded, is_done) = self.pad_slot(board, (line, stream), after)?;
+            board.event(Event::PaddedStripePages, u64::from(is_done));
+            done = done.join(padded);
         }
     }
 }
