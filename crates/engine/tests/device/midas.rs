@@ -1,7 +1,7 @@
 //! MiDAS on devices: its groups come and go, victims come from them, and what it counts and takes of
 //! memory.
 
-use crate::common::{config, open, pages, submit, tiny, variants};
+use crate::common::{config, open, pages, submit, tiny};
 use ftlab_engine::config::Config;
 use ftlab_engine::meter::{Cause, ClassCounts, Event, Level};
 use ftlab_engine::request::{Op, Request};
@@ -241,34 +241,6 @@ fn gaps_collect_in_the_last_group_where_another_one_is_dense() {
     println!("{victims} victims, {before} and {free} free blocks");
     // Three quarters of the data are gone.
     assert!(free > LOGICAL / BLOCK / 2, "{victims} victims, {before} and {free} free blocks");
-}
-
-/// Under each of the settings that schemes are tested with groups come, or blocks go on as they are.
-#[test]
-fn groups_come_under_every_setting_that_is_tested() {
-    let mut seen = 0;
-    let is_midas = |variant: &&variants::Variant| {
-        variant.pairs.contains(&MIDAS) && variant.pairs.iter().any(|(key, _)| *key == "midas.epoch")
-    };
-    for variant in variants::all().filter(is_midas) {
-        let config = tiny(variant.scheme, 48, variant.pairs);
-        let mut device = open(variant.scheme, &config);
-        let logical = config.device.logical_pages() as u32;
-        let mut rng = Rng::new(6, Purpose::Workload);
-        let mut most = 1;
-        for turn in 0..30 * logical {
-            let part = [logical, logical / 4, logical / 16][rng.below(3) as usize];
-            let page = if turn < logical { turn } else { rng.below(part.max(1)) };
-            write(device.as_mut(), &config, u64::from(page));
-            most = most.max(groups(device.as_ref()));
-        }
-        device.audit().expect("the audit passes");
-        let handed_on = device.board().meter().events(Event::BlocksHandedOn);
-        println!("{} {:?}: {most} groups, {handed_on}", variant.scheme, variant.pairs);
-        assert!(most > 1 || handed_on > 0, "{} {:?}: no groups", variant.scheme, variant.pairs);
-        seen += 1;
-    }
-    assert!(seen >= 10, "{seen} variants");
 }
 
 /// Data, what collection keeps free, and a block for every group: with ten classes eight blocks more

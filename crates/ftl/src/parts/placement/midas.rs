@@ -86,7 +86,7 @@ pub struct Midas {
     /// By group, of the epoch or since groups changed in it.
     present: Box<[Collected; CLASSES_MAX]>,
     /// The epoch before.
-    ended: Option<Box<Ended>>,
+    ended: Box<Option<Ended>>,
     /// Write amplification of the best groups that the model found last, in parts per million.
     best: Option<u64>,
     /// By block.
@@ -144,7 +144,7 @@ impl PlacementPolicy for Midas {
             written: Written::default(),
             row: Row::default(),
             present: Box::default(),
-            ended: None,
+            ended: Box::default(),
             best: None,
             blocks: zeroed(context.blocks as usize),
             block_of: zeroed(pages as usize),
@@ -253,7 +253,7 @@ impl PlacementPolicy for Midas {
     }
 
     fn model_says(&self) -> ModelSays {
-        let held = self.ended.as_ref().and_then(|ended| ended.waf);
+        let held = (*self.ended).as_ref().and_then(|ended| ended.waf);
         let permille = |waf: u64| waf / 1000;
         ModelSays {
             held: held.map(|(expected, found)| (permille(expected), permille(found))),
@@ -262,7 +262,7 @@ impl PlacementPolicy for Midas {
     }
 
     fn class_group(&self, class: u8) -> Option<ClassGroup> {
-        self.ended.as_ref()?.class_group(class, self.segments)
+        (*self.ended).as_ref()?.class_group(class, self.segments)
     }
 
     fn check(&self, known: &Census<'_>, _: u64) -> Result<(), String> {
@@ -362,12 +362,12 @@ impl Midas {
     /// Groups for the next epoch, and what is said of this one.
     fn epoch_ends(&mut self, living: u64) {
         let was = self.written.epoch_ends();
-        self.ended = Some(Box::new(Ended {
+        *self.ended = Some(Ended {
             groups: self.groups,
             expected: self.expected.valid,
             found: std::mem::take(&mut *self.present),
             waf: self.expected.waf.zip(was),
-        }));
+        });
         let found = self.configuration(living);
         self.best = found.map(|found| ppm(found.prediction.waf));
         let is_better = |waf: u64| self.written.last().is_some_and(|last| waf < last);
