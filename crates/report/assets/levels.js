@@ -31,9 +31,13 @@ const controlLevels = {
   placement_groups: ["Groups", "Groups", 1,
     "Groups that MiDAS has: those with a size and the last. One: there is no model, or it failed."],
   expected_waf_permille: ["Expected WAF", "Expected WAF", 1000,
-    "Write amplification that the model of MiDAS expects of the best groups it found."],
-  recent_waf_permille: ["Recent WAF", "Recent WAF", 1000,
-    "Write amplification while the logical capacity was written last, which that is held against."],
+    "Write amplification that the model of MiDAS expected of the groups of the last epoch that they "
+    + "were in force all through."],
+  epoch_waf_permille: ["Epoch WAF", "Epoch WAF", 1000,
+    "Write amplification in that epoch."],
+  best_waf_permille: ["Best WAF", "Best WAF", 1000,
+    "Write amplification that the model of MiDAS expects of the best groups it found last, whether "
+    + "they came into force or not."],
   longest_chain: ["Chain", "Longest chain (blocks)", 1,
     "Replacement blocks that hang on one logical block: a read may look through all of them."],
 };

@@ -19,18 +19,18 @@ pub struct ClassCounts {
     pub timed_victims: u64,
     /// Host pages written between their opening and their collection, in all.
     pub lifespans: u64,
-    /// What it stands at, where it is a group that a policy gives a size.
+    /// What it was in the last epoch, where it was a group that a policy gives a size.
     pub group: Option<ClassGroup>,
 }
 
 /// A group that a placement policy gives a size (`midas`), or the last one, which takes the rest.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ClassGroup {
-    /// Segments that it may have, the open one among them.
+    /// Segments that it might have, the open one among them.
     pub segments: u32,
-    /// Valid share of its victims that the model expects, in parts per million; none without a model.
+    /// Valid share of its victims that the model expected, in parts per million; none without a model.
     pub expected_valid_ppm: Option<u64>,
-    /// What it was in the last epoch; none without a victim.
+    /// What it was; none without a victim.
     pub valid_ppm: Option<u64>,
 }
 

@@ -85,10 +85,14 @@ named! {
         PlacementLifespan = "placement_lifespan",
         /// Groups that a placement policy has: those with a size, and the last (`midas`).
         PlacementGroups = "placement_groups",
-        /// Write amplification that its model expects of the best groups, thousandths.
+        /// Write amplification that its model expected of the groups of the last epoch that these were
+        /// in force all through, thousandths.
         ExpectedWafPermille = "expected_waf_permille",
-        /// Write amplification while the logical capacity was written last, thousandths.
-        RecentWafPermille = "recent_waf_permille",
+        /// Write amplification in that epoch, thousandths.
+        EpochWafPermille = "epoch_waf_permille",
+        /// Write amplification that its model expects of the best groups it found last, whether they
+        /// came into force or not, thousandths.
+        BestWafPermille = "best_waf_permille",
         /// Written pages in the queue that `sepbit` keeps (`placement.sepbit_window = fifo`).
         PlacementWindow = "placement_window",
         /// Pages that an SLC cache has room for, taken or not.

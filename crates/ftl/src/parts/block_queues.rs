@@ -57,6 +57,26 @@ impl BlockQueues {
         self.queues[queue].length += 1;
     }
 
+    /// Puts a block that is in no queue before another one.
+    pub fn insert_before(&mut self, other: BlockId, block: BlockId) {
+        assert!(self.queue_of(block).is_none(), "block {block} waits in a queue already");
+        let (node, next) = (block.0 + 1, other.0 + 1);
+        let Link { previous, queue, .. } = self.links[next as usize];
+        let ends = &mut self.queues[queue.checked_sub(1).expect("the other one waits") as usize];
+        ends.length += 1;
+        self.links[node as usize] = Link { next, previous, queue };
+        self.links[next as usize].previous = node;
+        match previous {
+            0 => ends.head = node,
+            _ => self.links[previous as usize].next = node,
+        }
+    }
+
+    /// The block behind one that waits in a queue.
+    pub fn behind(&self, block: BlockId) -> Option<BlockId> {
+        self.links[block.index() + 1].next.checked_sub(1).map(BlockId)
+    }
+
     /// Takes a block out of its queue; whether it was in one.
     pub fn remove(&mut self, block: BlockId) -> bool {
         let node = block.0 + 1;
@@ -113,12 +133,23 @@ mod tests {
             } else {
                 assert!(!queues.remove(block));
                 let to = rng.below(3) as usize;
-                queues.push(to, block);
-                naive[to].push_back(block);
+                match naive[to].iter().position(|other| other.0 > block.0) {
+                    Some(place) => {
+                        queues.insert_before(naive[to][place], block);
+                        naive[to].insert(place, block);
+                    }
+                    None => {
+                        queues.push(to, block);
+                        naive[to].push_back(block);
+                    }
+                }
             }
             for (queue, list) in naive.iter().enumerate() {
                 assert!(queues.iter(queue).eq(list.iter().copied()), "queue {queue}");
                 assert_eq!(queues.len(queue) as usize, list.len());
+                for (place, &block) in list.iter().enumerate() {
+                    assert_eq!(queues.behind(block), list.get(place + 1).copied());
+                }
             }
         }
     }

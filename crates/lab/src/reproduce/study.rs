@@ -49,8 +49,9 @@ fn complete() -> RunResult {
 /// Why an expression can be refused before any run. What is divided by zero, or looked for among
 /// names that only a run knows, may still have a value.
 fn refusable<'a>(lack: &'a Lack, text: &str) -> Option<&'a str> {
-    const NAMED_BY_RUNS: [&str; 11] = [
+    const NAMED_BY_RUNS: [&str; 12] = [
         "events",
+        "classes",
         "structures",
         "config",
         "inspection(",

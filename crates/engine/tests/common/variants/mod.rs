@@ -1,6 +1,5 @@
 //! Settings under which every scheme is tested, beside its defaults: a file per family of schemes.
 
-/// Two dies of two planes, and every advanced command that they can have together.
 /// `midas` with epochs of a capacity from the first page on and few classes, so that groups come
 /// and go on a tiny device.
 macro_rules! midas {
@@ -18,6 +17,7 @@ macro_rules! midas {
     };
 }
 
+/// Two dies of two planes, and every advanced command that they can have together.
 macro_rules! advanced {
     ($($more:expr),*) => {
         &[

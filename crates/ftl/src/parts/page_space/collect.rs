@@ -102,12 +102,22 @@ impl PageSpace {
         if let Some(victim) = self.victim_of_queues(board, plane) {
             return (Some(victim), board.search(Search::Block, 1, after));
         }
+        let (choice, found) = self.choose_beside_queues(board, plane, after);
+        (choice.or_else(|| self.any_in_queues(board.nand(), plane)), found)
+    }
+
+    /// The victim of `gc.victim`, among those that wait in no queue.
+    pub(super) fn choose_beside_queues(
+        &mut self,
+        board: &mut Board,
+        plane: PlaneId,
+        after: When,
+    ) -> (Option<BlockId>, When) {
         let heats = self.placing.as_deref().map(|placing| placing as &dyn Heats);
         let lines = self.lines.as_ref().map(|lines| &lines.book);
         let census = Census::new(board.nand(), lines).with_heats(heats);
         let choice = self.planes[plane.index()].victims.choose(&census, &mut self.rng);
-        let victim = choice.victim.or_else(|| self.any_in_queues(board.nand(), plane));
-        (victim, board.search(Search::Block, choice.steps, after))
+        (choice.victim, board.search(Search::Block, choice.steps, after))
     }
 
     /// The policy's victim, unless moving it would use up the last free blocks: then the candidate
@@ -221,12 +231,18 @@ impl PageSpace {
         self.opens_moved(plane, valid) + self.opens((plane, Stream::Map), map_pages) <= free
     }
 
-    /// Where the pages of a victim go (none: each is asked for by itself), and why.
-    pub(super) fn destination(&mut self, nand: &Nand, victim: BlockId) -> (Option<Stream>, Cause) {
+    /// Where the pages of a victim go that is collected or refreshed (none: each is asked for by
+    /// itself), and why they do when it is collected.
+    pub(super) fn destination(
+        &mut self,
+        nand: &Nand,
+        victim: BlockId,
+        why: Cause,
+    ) -> (Option<Stream>, Cause) {
         if self.is_map(victim) {
             return (Some(Stream::Map), Cause::GcMapBlock);
         }
-        (self.data_goes(nand, victim), Cause::Gc)
+        (self.data_goes(nand, victim, why), Cause::Gc)
     }
 
     /// Moves every valid page of a victim, lets the owner finish, and erases it.
@@ -238,7 +254,7 @@ impl PageSpace {
         after: When,
     ) -> Result<When, Fault> {
         let role = self.role(victim);
-        let (stream, cause) = self.destination(board.nand(), victim);
+        let (stream, cause) = self.destination(board.nand(), victim, Cause::Gc);
         let (copied, done) = self.empty(board, owner, (victim, stream), cause, after)?;
         self.reclaimed(board, (victim, role), copied, done)
     }
@@ -309,6 +325,7 @@ impl PageSpace {
         cause: Cause,
         after: When,
     ) -> Result<When, Fault> {
+        self.note_released(block);
         if let Some(lines) = &mut self.lines {
             lines.not_in_use(block);
             self.line_of_group_freed(block);

@@ -71,6 +71,7 @@ impl PageSpace {
         if let Some(levelled) = self.level_if_due(board, owner, after)? {
             return Ok(Some(levelled));
         }
+        let after = self.regroup(board, after)?;
         for _ in 0..self.planes.len() {
             let plane = PlaneId(self.idle_turn % self.planes.len() as u32);
             self.idle_turn = (self.idle_turn + 1) % self.planes.len() as u32;
@@ -139,7 +140,14 @@ impl PageSpace {
         if free >= wanted || known.free.len() < 2 {
             return None;
         }
-        let (victim, found) = self.choose(board, plane, after);
+        let (mut victim, mut found) = self.choose(board, plane, after);
+        let is_worth = |space: &Self, block: BlockId| {
+            space.census(board.nand()).valid_pages(block) <= space.idle_valid
+        };
+        // A group that is too large may wait for the host with a dense block.
+        if victim.is_some_and(|block| self.is_queued(block) && !is_worth(self, block)) {
+            (victim, found) = self.choose_beside_queues(board, plane, found);
+        }
         let victim = victim
             .filter(|&block| self.census(board.nand()).valid_pages(block) <= self.idle_valid)
             .filter(|&block| self.fits_in_pieces(board, owner, block))?;
@@ -168,7 +176,7 @@ impl PageSpace {
     }
 
     fn begun(&mut self, board: &Board, victim: BlockId) -> Paused {
-        let (stream, cause) = self.destination(board.nand(), victim);
+        let (stream, cause) = self.destination(board.nand(), victim, Cause::Gc);
         Paused::new(victim, stream, cause)
     }
 

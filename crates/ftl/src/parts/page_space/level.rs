@@ -35,6 +35,7 @@ impl PageSpace {
         if self.is_withheld(victim) {
             self.release_candidate(board.nand(), victim);
         }
+        let behind = self.behind_in_queue(victim);
         let is_map = self.is_map(victim);
         let role = if is_map { BlockRole::Map } else { BlockRole::Data };
         self.levelled = if is_map { Stream::Map } else { self.levelled_data(victim) };
@@ -46,6 +47,7 @@ impl PageSpace {
         let (_, mut done) = moved?;
         if let Some(target) = target {
             self.note_levelled(victim, target);
+            self.takes_place(target, behind);
             done = board.finish_flash_page(target, Cause::Wear, done);
         }
         board.event(Event::LevelledBlocks, 1);

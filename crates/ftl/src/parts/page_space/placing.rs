@@ -8,21 +8,21 @@
 //! knows what a block held: it counts as of class 1 (a hint's: of the first handle), and the clock
 //! begins anew.
 
+mod groups;
+
 use super::{PageSpace, Stream};
 use crate::parts::alloc::AllocUnit;
-use crate::parts::placement::midas::Groups;
 use crate::parts::placement::{
-    Goes, HostWrite, MovedPage, Placement, PlacementContext, PlacementKind, Regrouped, Times,
-    Victim,
+    Goes, HostWrite, MovedPage, Placement, PlacementContext, PlacementKind, Times, Victim,
 };
-use crate::parts::victim::{Census, Heat, Heats};
+use crate::parts::victim::{Census, Heat, Heats, VictimKind};
 use crate::settings::SharedSettings;
 use ftlab_flash::board::Board;
 use ftlab_flash::board::nand::Nand;
 use ftlab_flash::board::nand::geometry::Geometry;
 use ftlab_flash::board::nand::state::OobRead;
 use ftlab_flash::memory::{Memory, RamUse};
-use ftlab_flash::meter::{Event, Level};
+use ftlab_flash::meter::{Cause, Event, Level};
 use ftlab_flash::request::PageIo;
 use ftlab_flash::units::{BlockId, Lpn, PlaneId, Ppn, zeroed};
 
@@ -55,8 +55,14 @@ pub(super) struct Placing {
     written: Option<Vec<u32>>,
     /// Clock at which each block was opened plus one; 0: before a power cut.
     created: Vec<u64>,
-    /// Clock at which each block was full plus one; 0: before a power cut.
-    filled: Vec<u64>,
+    /// Clock at which each block was full plus one, where `gc.victim` goes by that; 0: before a power
+    /// cut.
+    filled: Option<Vec<u64>>,
+}
+
+/// Whether somebody asks when blocks were full.
+fn asks_when_filled(config: &SharedSettings) -> bool {
+    config.gc.victim == VictimKind::CostBenefitHost
 }
 
 pub(super) fn context<'a>(
@@ -102,12 +108,14 @@ pub fn ram_use(config: &SharedSettings) -> Vec<RamUse> {
     found.into_iter().filter(|entry| entry.bytes > 0).collect()
 }
 
-/// Bytes for the class of every block, and for the time when it was opened where the policy asks
-/// for that; what counts alone need is no part of a drive.
+/// Bytes for the class of every block, for the time when it was opened where the policy asks
+/// for that, and for the time when it was full where the choice of victims does; what counts alone
+/// need is no part of a drive.
 fn block_bytes(config: &SharedSettings, blocks: u64) -> u64 {
     let bits = u64::from(config.data_classes().next_power_of_two().trailing_zeros());
     let opened = config.gc.placement.asks_when_opened(&config.placement);
-    (bits * blocks).div_ceil(8) + if opened { 4 * blocks } else { 0 }
+    let times = u64::from(opened) + u64::from(asks_when_filled(config));
+    (bits * blocks).div_ceil(8) + times * 4 * blocks
 }
 
 impl Heats for Placing {
@@ -116,7 +124,8 @@ impl Heats for Placing {
     }
 
     fn host_age(&self, candidate: BlockId) -> u64 {
-        (self.clock + 1).saturating_sub(self.filled[candidate.index()])
+        let filled = self.filled.as_ref().map_or(0, |filled| filled[candidate.index()]);
+        (self.clock + 1).saturating_sub(filled)
     }
 }
 
@@ -142,7 +151,7 @@ impl Placing {
             living: 0,
             written: times.then(|| zeroed(geometry.logical_pages as usize)),
             created: zeroed(geometry.blocks() as usize),
-            filled: zeroed(geometry.blocks() as usize),
+            filled: asks_when_filled(config).then(|| zeroed(geometry.blocks() as usize)),
         })
     }
 
@@ -192,43 +201,13 @@ impl Placing {
             valid,
             erases: known.erases(block),
             age: known.age(block),
+            is_refreshed: false,
         }
     }
 
     fn moved(&mut self, lpn: Lpn, from: u8) -> u8 {
         let (now, age) = (self.clock, self.age(lpn));
         self.policy.moved(&MovedPage { lpn, from, now, age })
-    }
-}
-
-/// What the queues of page space are for: groups of a policy that has some.
-impl Placing {
-    pub(super) fn groups(&self) -> Option<&Groups> {
-        self.policy.groups()
-    }
-
-    pub(super) fn regrouped(&mut self) -> Option<Regrouped> {
-        self.policy.regrouped()
-    }
-
-    pub(super) fn reclassed(&mut self, block: BlockId, class: u8) {
-        self.policy.reclassed(block, class);
-    }
-
-    /// What the policy says of its groups, as levels and by class.
-    pub(super) fn tell_groups(&self, board: &mut Board) {
-        let Some(groups) = self.policy.groups() else { return };
-        board.level(Level::PlacementGroups, u64::from(groups.count()));
-        let (expected, found) = self.policy.waf_permille();
-        let levels = [(Level::ExpectedWafPermille, expected), (Level::RecentWafPermille, found)];
-        for (level, value) in levels {
-            if let Some(value) = value {
-                board.level(level, value);
-            }
-        }
-        for class in 0..self.classes {
-            board.class_group(class, self.policy.class_group(class));
-        }
     }
 }
 
@@ -305,12 +284,13 @@ impl PageSpace {
     }
 
     /// Where the pages of a data block that is to be emptied go; none: each by itself.
-    pub(super) fn data_goes(&mut self, nand: &Nand, victim: BlockId) -> Option<Stream> {
+    pub(super) fn data_goes(&mut self, nand: &Nand, victim: BlockId, why: Cause) -> Option<Stream> {
         let class = self.class_of(victim);
         let valid = self.valid_in(nand, victim);
         let census = Census::new(nand, self.lines.as_ref().map(|lines| &lines.book));
         let Some(placing) = &mut self.placing else { return Some(self.moved_data) };
-        let victim = placing.victim(&census, (victim, valid), class);
+        let is_refreshed = why == Cause::Refresh;
+        let victim = Victim { is_refreshed, ..placing.victim(&census, (victim, valid), class) };
         match placing.policy.victim(&victim) {
             Goes::Whole(class) => Some(Stream::of_class(class)),
             Goes::PageByPage => None,
@@ -347,7 +327,9 @@ impl PageSpace {
     /// A block takes no more pages.
     pub(super) fn note_closed(&mut self, block: BlockId) {
         if let Some(placing) = &mut self.placing {
-            placing.filled[block.index()] = placing.clock + 1;
+            if let Some(filled) = &mut placing.filled {
+                filled[block.index()] = placing.clock + 1;
+            }
             placing.policy.closed(block);
         }
     }
@@ -367,6 +349,14 @@ impl PageSpace {
     pub(super) fn note_levelled(&mut self, from: BlockId, to: BlockId) {
         if let Some(placing) = &mut self.placing {
             placing.created[to.index()] = placing.created[from.index()];
+            placing.policy.inherits(from, to);
+        }
+    }
+
+    /// A block is to be erased: it holds nothing any more.
+    pub(super) fn note_released(&mut self, block: BlockId) {
+        if let Some(placing) = &mut self.placing {
+            placing.policy.released(block);
         }
     }
 
@@ -457,9 +447,10 @@ impl PageSpace {
     }
 
     /// What the policy knew is lost with the power.
-    pub(super) fn placing_recovers(&mut self) {
+    pub(super) fn placing_recovers(&mut self, board: &mut Board) {
         if let Some(placing) = &mut self.placing {
             placing.policy.recovers();
+            placing.tell_groups(board);
         }
     }
 

@@ -81,6 +81,21 @@ impl PageSpace {
         }
     }
 
+    /// Who waits behind a block in its queue.
+    pub(super) fn behind_in_queue(&self, block: BlockId) -> Option<BlockId> {
+        self.queues.as_ref()?.blocks.behind(block)
+    }
+
+    /// A block that waits in a queue does so before another one of that.
+    pub(super) fn takes_place(&mut self, block: BlockId, before: Option<BlockId>) {
+        let (Some(queues), Some(before)) = (&mut self.queues, before) else { return };
+        let queue = queues.blocks.queue_of(block);
+        if queue.is_some() && queue == queues.blocks.queue_of(before) && block != before {
+            queues.blocks.remove(block);
+            queues.blocks.insert_before(before, block);
+        }
+    }
+
     /// The oldest block of the first group that is too large.
     pub(super) fn victim_of_queues(
         &mut self,
@@ -112,6 +127,9 @@ impl PageSpace {
     fn goes_on(&mut self, board: &mut Board, (plane, class): (PlaneId, u8), block: BlockId) {
         let groups = self.placing.as_ref().and_then(|placing| placing.groups());
         let next = groups.map_or(class, |groups| groups.next(class));
+        if let Some(placing) = &mut self.placing {
+            placing.handed_on(block, class, self.pages_per_block);
+        }
         self.leaves_candidates(plane, block);
         self.reclass(block, next);
         self.put_up(board.nand(), block);

@@ -31,7 +31,7 @@ impl PageSpace {
         after: When,
     ) -> Result<(Self, When), Fault> {
         let mut space = PageSpace::without_blocks(board, config, threshold, seed);
-        space.placing_recovers();
+        space.placing_recovers(board);
         if let Some(levelling) = &mut space.levelling {
             let nand = board.nand();
             let slc = space.slc.as_deref();

@@ -195,7 +195,7 @@ impl PageSpace {
         (unit, at_once): (BlockId, bool),
         after: When,
     ) -> Result<When, Fault> {
-        let (stream, _) = self.destination(board.nand(), unit);
+        let (stream, _) = self.destination(board.nand(), unit, Cause::Refresh);
         if !at_once {
             self.is_candidate_no_more(board.nand(), unit);
             let begun = Paused::new(unit, stream, Cause::Refresh);

@@ -21,15 +21,17 @@
 //!
 //! # Deviations
 //! A victim without an invalid page goes to the next group as it is: the code copies it, which gains
-//! nothing. A new size is for blocks of every plane. The code begins anew with an epoch of twice the
-//! length where the model says nothing: not here. Blocks
-//! that were hot before there was a queue for them stay in the last group.
+//! nothing. It counts for valid shares, not as written, its pages keep their counts, and it is no
+//! victim in a row. A new size is for blocks of every plane. The code begins anew with an epoch of twice
+//! the length where the model says nothing: not here. Blocks that were hot before there was a queue for
+//! them stay in the last group. Blocks of the map are room for data to the model.
 //!
 //! # Memory
 //! 2 bits a logical page; 8 bytes a page that is sampled; 4 bytes a unit of an epoch, and as much a
-//! page of one; 8 bytes a block, when it was opened and its place in a queue. Which block a page is in is
-//! what the map says: no memory is charged for it.
+//! page of one and a bit a logical page; 8 bytes a block, when it was opened and its place in a queue.
+//! Which block a page is in is what the map says: no memory is charged for it.
 
+mod check;
 mod groups;
 mod hot;
 mod intervals;
@@ -42,17 +44,17 @@ pub use groups::{Groups, Role};
 
 use super::settings::PlacementSettings;
 use super::{
-    Classes, Goes, HostWrite, MovedPage, PlacementContext, PlacementPolicy, Regrouped, Victim,
+    Classes, Goes, HostWrite, ModelSays, MovedPage, PlacementContext, PlacementPolicy, Regrouped,
+    Victim,
 };
 use crate::parts::victim::Census;
-use ftlab_flash::board::nand::state::OobRead;
 use ftlab_flash::meter::ClassGroup;
 use ftlab_flash::request::CLASSES_MAX;
 use ftlab_flash::units::{BlockId, Lpn, zeroed};
 use hot::{Filter, HotMeans, Was};
 use intervals::Intervals;
 use model::{Hot, Model};
-use record::{Collected, Expected, Row, Written};
+use record::{Collected, Ended, Expected, Row, Written};
 use search::{Bounds, Found};
 use settings::{MidasSettings, ppm};
 
@@ -81,11 +83,12 @@ pub struct Midas {
     expected: Box<Expected>,
     written: Written,
     row: Row,
-    /// Of the epoch, by group, and of the one before.
+    /// By group, of the epoch or since groups changed in it.
     present: Box<[Collected; CLASSES_MAX]>,
-    past: Box<[Collected; CLASSES_MAX]>,
-    /// Write amplification that the model found last, in parts per million.
-    predicted: Option<u64>,
+    /// The epoch before.
+    ended: Box<Option<Ended>>,
+    /// Write amplification of the best groups that the model found last, in parts per million.
+    best: Option<u64>,
     /// By block.
     blocks: Vec<Block>,
     /// Block of each page plus one; 0: none, or nobody knows.
@@ -141,8 +144,8 @@ impl PlacementPolicy for Midas {
             written: Written::default(),
             row: Row::default(),
             present: Box::default(),
-            past: Box::default(),
-            predicted: None,
+            ended: Box::default(),
+            best: None,
             blocks: zeroed(context.blocks as usize),
             block_of: zeroed(pages as usize),
             emptied: None,
@@ -169,7 +172,8 @@ impl PlacementPolicy for Midas {
     }
 
     fn victim(&mut self, victim: &Victim) -> Goes {
-        self.emptied = Some(BlockId(victim.block));
+        // Who refreshes pages says nothing of how they live.
+        self.emptied = (!victim.is_refreshed).then_some(BlockId(victim.block));
         Goes::Whole(self.groups.next(victim.class))
     }
 
@@ -186,18 +190,24 @@ impl PlacementPolicy for Midas {
     fn collected(&mut self, victim: &Victim) {
         let (valid, pages) = (victim.valid, victim.pages_per_block);
         self.written.copied(valid);
-        let group = usize::from(self.groups.group_of(victim.class));
-        self.present[group].add(valid, pages);
-        if self.looks() {
-            self.expected.found[group].add(valid, pages);
-        }
         let block = BlockId(victim.block);
-        if victim.class == 0 && self.groups.has_hot() {
-            self.filter.collected(self.age(block), valid, pages, self.clock);
-        }
+        self.gave(block, victim.class, (valid, pages));
         self.no_longer(block);
         self.emptied = None;
-        self.count_row(group as u8, victim.now);
+        self.count_row(self.groups.group_of(victim.class), victim.now);
+    }
+
+    fn handed_on(&mut self, block: BlockId, class: u8, pages: u32) {
+        self.gave(block, class, (pages, pages));
+    }
+
+    fn released(&mut self, block: BlockId) {
+        self.no_longer(block);
+        self.emptied = self.emptied.filter(|&emptied| emptied != block);
+    }
+
+    fn inherits(&mut self, from: BlockId, to: BlockId) {
+        self.blocks[to.index()].opened = self.blocks[from.index()].opened;
     }
 
     fn opened(&mut self, block: BlockId, class: u8) {
@@ -242,31 +252,22 @@ impl PlacementPolicy for Midas {
         self.regrouped.take()
     }
 
-    fn waf_permille(&self) -> (Option<u64>, Option<u64>) {
-        (self.predicted.map(|waf| waf / 1000), self.written.last().map(|waf| waf / 1000))
+    fn model_says(&self) -> ModelSays {
+        let held = (*self.ended).as_ref().and_then(|ended| ended.waf);
+        let permille = |waf: u64| waf / 1000;
+        ModelSays {
+            held: held.map(|(expected, found)| (permille(expected), permille(found))),
+            best: self.best.map(permille),
+        }
     }
 
     fn class_group(&self, class: u8) -> Option<ClassGroup> {
-        let group = usize::from(self.groups.group_of(class));
-        let is_queued = class < self.groups.queued();
-        let taken: u32 = (0..self.groups.queued()).map(|group| self.groups.size(group)).sum();
-        (is_queued || class == self.groups.last()).then(|| ClassGroup {
-            segments: match is_queued {
-                true => self.groups.size(class),
-                false => self.segments.saturating_sub(taken),
-            },
-            expected_valid_ppm: self.expected.valid[group],
-            valid_ppm: self.past[group].share(),
-        })
+        (*self.ended).as_ref()?.class_group(class, self.segments)
     }
 
     fn check(&self, known: &Census<'_>, _: u64) -> Result<(), String> {
-        let hot = |block: &&Block| block.class == 1 && block.closed > 0;
-        let counted = self.blocks.iter().filter(hot).count();
-        match counted == self.hot_blocks as usize {
-            true => self.check_pages(known),
-            false => Err(format!("midas counts {} hot blocks, {counted} are", self.hot_blocks)),
-        }
+        self.check_blocks(known)?;
+        self.check_pages(known)
     }
 }
 
@@ -287,7 +288,19 @@ impl Midas {
     fn leaves(&mut self, lpn: Lpn) {
         if let Some(block) = std::mem::take(&mut self.block_of[lpn.index()]).checked_sub(1) {
             let valid = &mut self.blocks[block as usize].valid;
-            *valid = valid.saturating_sub(1);
+            *valid = valid.checked_sub(1).expect("a page is counted where it is taken to be");
+        }
+    }
+
+    /// A block left its group with so many valid pages of all.
+    fn gave(&mut self, block: BlockId, class: u8, (valid, pages): (u32, u32)) {
+        let group = usize::from(self.groups.group_of(class));
+        self.present[group].add(valid, pages);
+        if self.looks() {
+            self.expected.found[group].add(valid, pages);
+        }
+        if class == 0 && self.groups.has_hot() {
+            self.filter.collected(self.age(block), valid, pages, self.clock);
         }
     }
 
@@ -320,12 +333,15 @@ impl Midas {
         self.hot_blocks -= u32::from(known.class == 1 && known.closed > 0);
     }
 
-    /// The host writes a page: write amplification, and the epoch.
+    /// The host writes a page: the epoch, and write amplification.
     fn watch(&mut self, lpn: Lpn, living: u64) {
-        self.written.host(self.logical_pages);
-        if self.most_groups() == 0 {
-            return;
+        if self.most_groups() > 0 {
+            self.watch_epoch(lpn, living);
         }
+        self.written.host(self.logical_pages);
+    }
+
+    fn watch_epoch(&mut self, lpn: Lpn, living: u64) {
         let waits_until = self.logical_pages * u64::from(self.settings.model_wait);
         let is_over = self.intervals.is_over(self.clock);
         if is_over {
@@ -345,15 +361,21 @@ impl Midas {
 
     /// Groups for the next epoch, and what is said of this one.
     fn epoch_ends(&mut self, living: u64) {
+        let was = self.written.epoch_ends();
+        *self.ended = Some(Ended {
+            groups: self.groups,
+            expected: self.expected.valid,
+            found: std::mem::take(&mut *self.present),
+            waf: self.expected.waf.zip(was),
+        });
         let found = self.configuration(living);
-        self.predicted = found.map(|found| ppm(found.prediction.waf));
+        self.best = found.map(|found| ppm(found.prediction.waf));
         let is_better = |waf: u64| self.written.last().is_some_and(|last| waf < last);
         let mut told = Regrouped::Told;
-        if let Some(found) = found.filter(|_| self.predicted.is_some_and(is_better)) {
+        if let Some(found) = found.filter(|_| self.best.is_some_and(is_better)) {
             self.comes_into_force(&found);
             told = Regrouped::Sized;
         }
-        *self.past = std::mem::take(&mut *self.present);
         self.expected.begins((self.groups.queued() > 0).then_some(self.clock));
         self.says(told);
     }
@@ -406,6 +428,7 @@ impl Midas {
         self.groups =
             self.groups.sized(std::iter::once(found.hot.size).chain(sizes.iter().copied()));
         self.expected.valid = [None; CLASSES_MAX];
+        self.expected.waf = self.best;
         let behind = found.prediction.valid[..sizes.len()].iter().copied();
         let shares = std::iter::once(found.hot.valid).chain(behind);
         for (known, share) in
@@ -450,6 +473,8 @@ impl Midas {
         self.groups = groups;
         let queued = usize::from(groups.queued());
         self.expected.valid[queued..].fill(None);
+        self.expected.waf = None;
+        *self.present = Default::default();
         self.says(Regrouped::Merged);
     }
 
@@ -464,32 +489,6 @@ impl Midas {
     /// Something changed that has not been asked for.
     fn says(&mut self, what: Regrouped) {
         self.regrouped = self.regrouped.max(Some(what));
-    }
-
-    /// Whether pages are where they are said to be.
-    fn check_pages(&self, known: &Census<'_>) -> Result<(), String> {
-        let mut here = vec![false; self.block_of.len()];
-        let mut looked = vec![false; self.blocks.len() + 1];
-        for &unit in &self.block_of {
-            if unit == 0 || std::mem::replace(&mut looked[unit as usize], true) {
-                continue;
-            }
-            let state = known.nand().state();
-            for page in known.pages_in(BlockId(unit - 1)).filter(|&page| state.is_valid(page)) {
-                if let OobRead::Written(oob) = state.oob(page)
-                    && oob.kind.is_host_data()
-                    && self.block_of[oob.logical as usize] == unit
-                {
-                    here[oob.logical as usize] = true;
-                }
-            }
-        }
-        match (0..).zip(&self.block_of).find(|&(lpn, &unit)| unit > 0 && !here[lpn]) {
-            None => Ok(()),
-            Some((lpn, unit)) => {
-                Err(format!("midas takes page {lpn} to be in block {}, where it is not", unit - 1))
-            }
-        }
     }
 }
 

@@ -26,8 +26,8 @@ mod sfs;
 mod warcip;
 
 pub use policy::{
-    Classes, Goes, HostWrite, MovedPage, PlacementContext, PlacementPolicy, Regrouped, Times,
-    Victim,
+    Classes, Goes, HostWrite, ModelSays, MovedPage, PlacementContext, PlacementPolicy, Regrouped,
+    Times, Victim,
 };
 
 use crate::parts::victim::{Census, Heat};
@@ -182,12 +182,29 @@ macro_rules! placement_table {
                 match self { $( Placement::$variant(policy) => policy.regrouped(), )* }
             }
 
-            /// Write amplification in thousandths, as expected and as it was.
-            pub fn waf_permille(&self) -> (Option<u64>, Option<u64>) {
-                match self { $( Placement::$variant(policy) => policy.waf_permille(), )* }
+            /// A block goes to the next group as it is.
+            pub fn handed_on(&mut self, block: BlockId, class: u8, pages: u32) {
+                match self {
+                    $( Placement::$variant(policy) => policy.handed_on(block, class, pages), )*
+                }
             }
 
-            /// What the group of a class stands at, where it is one.
+            /// A block holds nothing any more.
+            pub fn released(&mut self, block: BlockId) {
+                match self { $( Placement::$variant(policy) => policy.released(block), )* }
+            }
+
+            /// Levelling moved what was in a block to another one.
+            pub fn inherits(&mut self, from: BlockId, to: BlockId) {
+                match self { $( Placement::$variant(policy) => policy.inherits(from, to), )* }
+            }
+
+            /// What its model says.
+            pub fn model_says(&self) -> ModelSays {
+                match self { $( Placement::$variant(policy) => policy.model_says(), )* }
+            }
+
+            /// What the group of a class was in the last epoch, where it was one.
             pub fn class_group(&self, class: u8) -> Option<ClassGroup> {
                 match self { $( Placement::$variant(policy) => policy.class_group(class), )* }
             }
@@ -436,7 +453,17 @@ mod tests {
     /// A block that was opened and is emptied at these times, half valid.
     pub fn victim(class: u8, created: u64, now: u64) -> Victim {
         let created = Some(created);
-        Victim { block: 1, class, created, now, pages_per_block: 8, valid: 4, erases: 3, age: 9 }
+        Victim {
+            block: 1,
+            class,
+            created,
+            now,
+            pages_per_block: 8,
+            valid: 4,
+            erases: 3,
+            age: 9,
+            is_refreshed: false,
+        }
     }
 
     /// With any number of classes that can be set no policy names one that there is not, and all

@@ -111,6 +111,18 @@ pub struct Victim {
     pub erases: u32,
     /// Pages that the device programmed since the block's last one.
     pub age: u32,
+    /// Whether it is emptied because it was read often or is old, and not by collection.
+    pub is_refreshed: bool,
+}
+
+/// What a model of write amplification says, in thousandths.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ModelSays {
+    /// What it expected of the groups of the epoch that ended, and what was: none where they were not
+    /// in force all through it.
+    pub held: Option<(u64, u64)>,
+    /// What it expects of the best groups that it found then, whether they came into force or not.
+    pub best: Option<u64>,
 }
 
 /// Where the pages of a victim go.
@@ -188,6 +200,14 @@ pub trait PlacementPolicy: Sized {
     fn closed(&mut self, _block: BlockId) {}
     /// A full block counts as of another class from now on, none of its pages having moved.
     fn reclassed(&mut self, _block: BlockId, _class: u8) {}
+    /// A block of a class goes to the next group as it is, all of its so many pages being valid:
+    /// called before it is [reclassed](PlacementPolicy::reclassed).
+    fn handed_on(&mut self, _block: BlockId, _class: u8, _pages: u32) {}
+    /// A block holds nothing any more, whoever emptied it.
+    fn released(&mut self, _block: BlockId) {}
+    /// What was in one block is in another one now, by levelling of wear: that counts as opened when
+    /// the first was.
+    fn inherits(&mut self, _from: BlockId, _to: BlockId) {}
     /// Its groups, where it [queues blocks](PlacementPolicy::queues_blocks).
     fn groups(&self) -> Option<&Groups> {
         None
@@ -196,12 +216,11 @@ pub trait PlacementPolicy: Sized {
     fn regrouped(&mut self) -> Option<Regrouped> {
         None
     }
-    /// Write amplification in thousandths, as its model expects it, and as it was while the logical
-    /// capacity was written last.
-    fn waf_permille(&self) -> (Option<u64>, Option<u64>) {
-        (None, None)
+    /// What its model says, where it has one.
+    fn model_says(&self) -> ModelSays {
+        ModelSays::default()
     }
-    /// What the group of a class stands at, where it is one.
+    /// What the group of a class was in the last epoch, where it was one.
     fn class_group(&self, _class: u8) -> Option<ClassGroup> {
         None
     }

@@ -79,13 +79,18 @@ fn units(settings: &MidasSettings, logical_pages: u32, segment_pages: u32) -> (u
     (u32::try_from(epoch / unit).unwrap_or(u32::MAX).max(1), unit)
 }
 
+/// Units of an epoch in which every page is watched. Where all are sampled, or no unit is whole, the
+/// shortest intervals need nothing of their own.
+fn first_units(settings: &MidasSettings, units: u32) -> u32 {
+    let is_few = settings.sampling > 1 && settings.first_units < units;
+    if is_few { settings.first_units } else { 0 }
+}
+
 impl Intervals {
     /// Of an epoch that has not begun.
     pub fn new(settings: &MidasSettings, logical_pages: u32, segment_pages: u32) -> Self {
         let (units, unit) = units(settings, logical_pages, segment_pages);
-        // Where all are sampled, or no unit is whole, the shortest need nothing of their own.
-        let is_few = settings.sampling > 1 && settings.first_units < units;
-        let first_units = if is_few { settings.first_units } else { 0 };
+        let first_units = first_units(settings, units);
         let watches = first_units > 0;
         Intervals {
             unit,
@@ -102,11 +107,16 @@ impl Intervals {
         }
     }
 
-    /// Bytes of the histogram, the stamps and the list. Sums are how we are quick.
+    /// Bytes of the histogram, the stamps, and the list and the bits of pages that are watched. Sums
+    /// are how we are quick.
     pub fn ram_bytes(settings: &MidasSettings, logical_pages: u32, segment_pages: u32) -> u64 {
         let (units, unit) = units(settings, logical_pages, segment_pages);
         let stamps = u64::from(logical_pages.div_ceil(settings.sampling));
-        4 * u64::from(units) + 8 * stamps + if settings.first_units > 0 { 4 * unit } else { 0 }
+        let watched = match first_units(settings, units) {
+            0 => 0,
+            _ => 4 * unit + u64::from(logical_pages.div_ceil(8)),
+        };
+        4 * u64::from(units) + 8 * stamps + watched
     }
 
     /// Whether an epoch is going on.

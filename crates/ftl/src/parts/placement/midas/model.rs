@@ -110,7 +110,8 @@ impl Model<'_> {
         self.segment_pages / self.units_per_segment
     }
 
-    /// A hot group of this size or the next that is possible, in which all that is hot dies.
+    /// A hot group of this size or the next that is possible, in which all that is hot dies: none of
+    /// it is taken for data that the last group does not hold (the chapter says why).
     pub fn hot(&self, size: u32) -> Option<Hot> {
         let all = self.updates();
         (1..=self.units()).find_map(|units| {
@@ -317,7 +318,14 @@ mod tests {
     /// Unit by unit, as the paper's code goes through the histogram.
     fn naively(model: &Model<'_>, hot: &Hot, sizes: &[u32], counts: &[u64]) -> Vec<f64> {
         let at = |unit: usize| unit as f64 / 4.0;
-        let (mut entered, mut living) = (0.0, hot.living);
+        let (mut entered, mut living) = (0.0, 0.0);
+        // As measured; else nothing of it is counted.
+        let written = if hot.valid > 0.0 { hot.traffic } else { 0.0 };
+        let (all, mut young) = (counts.iter().sum::<u64>() as f64, 0.0);
+        for &count in &counts[..hot.units] {
+            young += count as f64;
+            living += (1.0 - young / all) * written * 16.0;
+        }
         for (unit, &count) in counts.iter().enumerate() {
             entered += if unit >= hot.units { count as f64 } else { 0.0 };
         }
@@ -425,7 +433,7 @@ mod tests {
         assert!(of(3).is_some());
         assert!(of(10).is_none(), "older than the epoch");
         assert!(of(38).is_none(), "nothing is left for the last group");
-        let full = Model { living: 39.0 * 64.0, ..model };
+        let full = Model { living: 40.0 * 64.0, ..model };
         assert!(full.predict(&hot, &Sizes::default().with(0, 1)).is_none(), "no room");
     }
 

@@ -1,6 +1,8 @@
 //! What became of groups: valid shares of victims, against what the model expects of them; write
 //! amplification; victims in a row.
 
+use super::Groups;
+use ftlab_flash::meter::ClassGroup;
 use ftlab_flash::request::CLASSES_MAX;
 
 /// Valid pages of victims, and all of them.
@@ -23,6 +25,39 @@ impl Collected {
     }
 }
 
+/// An epoch that is over: its groups, and what they were beside what was expected of them. Of an
+/// epoch in which one was given up, the groups since then.
+#[derive(Clone, Debug)]
+pub struct Ended {
+    /// The groups.
+    pub groups: Groups,
+    /// Valid share of victims by group, as expected, in parts per million.
+    pub expected: [Option<u64>; CLASSES_MAX],
+    /// What it was.
+    pub found: [Collected; CLASSES_MAX],
+    /// Write amplification, as expected and as it was, in parts per million; none where a model's
+    /// groups were not in force all through the epoch.
+    pub waf: Option<(u64, u64)>,
+}
+
+impl Ended {
+    /// What the group of a class was, where it was one, of a device of so many segments.
+    pub fn class_group(&self, class: u8, segments: u32) -> Option<ClassGroup> {
+        let groups = &self.groups;
+        let group = usize::from(groups.group_of(class));
+        let is_queued = class < groups.queued();
+        let taken: u32 = (0..groups.queued()).map(|group| groups.size(group)).sum();
+        (is_queued || class == groups.last()).then(|| ClassGroup {
+            segments: match is_queued {
+                true => groups.size(class),
+                false => segments.saturating_sub(taken),
+            },
+            expected_valid_ppm: self.expected[group],
+            valid_ppm: self.found[group].share(),
+        })
+    }
+}
+
 /// What the groups in force are expected to do.
 #[derive(Clone, Debug, Default)]
 pub struct Expected {
@@ -30,6 +65,9 @@ pub struct Expected {
     pub since: Option<u64>,
     /// Valid share of victims by group, in parts per million; none: nobody knows.
     pub valid: [Option<u64>; CLASSES_MAX],
+    /// Write amplification, in parts per million; none where one of the model's groups was given up,
+    /// or there is none.
+    pub waf: Option<u64>,
     /// What was, by group, while it is looked at.
     pub found: [Collected; CLASSES_MAX],
 }
@@ -57,11 +95,25 @@ impl Expected {
     }
 }
 
-/// Write amplification since the last logical capacity.
+/// Pages written by the host and by collection.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Written {
+struct Pages {
     host: u64,
     copies: u64,
+}
+
+impl Pages {
+    /// Write amplification, in parts per million; none where the host wrote nothing.
+    fn waf(self) -> Option<u64> {
+        ((self.host + self.copies) * 1_000_000).checked_div(self.host)
+    }
+}
+
+/// Write amplification since the last logical capacity, and in the epoch.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Written {
+    capacity: Pages,
+    epoch: Pages,
     /// Of the capacity before, in parts per million.
     last: Option<u64>,
 }
@@ -69,16 +121,22 @@ pub struct Written {
 impl Written {
     /// The host wrote a page.
     pub fn host(&mut self, capacity: u64) {
-        self.host += 1;
-        if self.host == capacity {
-            let last = Some((self.host + self.copies) * 1_000_000 / self.host);
-            *self = Written { last, ..Written::default() };
+        self.capacity.host += 1;
+        self.epoch.host += 1;
+        if self.capacity.host == capacity {
+            self.last = std::mem::take(&mut self.capacity).waf();
         }
+    }
+
+    /// An epoch ends: of that, in parts per million.
+    pub fn epoch_ends(&mut self) -> Option<u64> {
+        std::mem::take(&mut self.epoch).waf()
     }
 
     /// A victim was copied.
     pub fn copied(&mut self, pages: u32) {
-        self.copies += u64::from(pages);
+        self.capacity.copies += u64::from(pages);
+        self.epoch.copies += u64::from(pages);
     }
 
     /// Of the last capacity, in parts per million.
