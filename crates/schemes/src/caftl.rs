@@ -59,7 +59,7 @@ mod sizes;
 mod table;
 
 pub use settings::CaftlSettings;
-use settings::NewValues;
+use settings::{Config, NewValues};
 
 use ftlab_flash::board::Board;
 use ftlab_flash::board::nand::fault::Fault;
@@ -75,12 +75,8 @@ use ftlab_ftl::parts::page_mapped::{PageMapped, PageTable};
 use ftlab_ftl::parts::page_space::Stream;
 use ftlab_ftl::parts::sharing_journal::TOGETHER;
 use ftlab_ftl::parts::values::is_value;
-use ftlab_ftl::scheme::SchemeConfig;
 use ftlab_ftl::scheme::{Classification, Family, Paper, Scheme};
 use table::Table;
-
-/// What this scheme sees of the settings.
-pub(crate) type Config = SchemeConfig<CaftlSettings>;
 
 /// The name under which the scheme table finds this file's scheme.
 pub type Rostered = Caftl;

@@ -1,6 +1,6 @@
 //! After a power cut: who lies where, by out-of-band areas and the journal.
 
-use super::Config;
+use super::settings::Config;
 use super::sizes::shape;
 use super::table::Table;
 use ftlab_flash::board::Board;

@@ -4,6 +4,10 @@ use ftlab_flash::choices;
 use ftlab_flash::settings;
 use ftlab_flash::settings::{Bytes, Duration};
 use ftlab_ftl::parts::sharing_journal::TOGETHER;
+use ftlab_ftl::scheme::SchemeConfig;
+
+/// What this scheme sees of the settings.
+pub(crate) type Config = SchemeConfig<CaftlSettings>;
 
 choices! {
     /// When a page whose CRC-32 is new gets its SHA-1.

@@ -1,6 +1,6 @@
 //! How much of everything: blocks, pages of the journal, memory; and what does not go together.
 
-use super::Config;
+use super::settings::Config;
 use ftlab_flash::board::nand::geometry::Geometry;
 use ftlab_flash::memory::{Memory, RamUse};
 use ftlab_flash::settings::SettingError;

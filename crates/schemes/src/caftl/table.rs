@@ -1,6 +1,6 @@
 //! What is in memory: maps, fingerprints, which pages were not hashed, what the journal must hold.
 
-use super::Config;
+use super::settings::Config;
 use super::sizes::{fingerprints, shape};
 use ftlab_flash::board::Board;
 use ftlab_flash::board::nand::fault::Fault;
