@@ -16,7 +16,7 @@ use ftlab_ftl::parts::values::{Values, held};
 use ftlab_ftl::parts::virtual_pages::VirtualPages;
 
 /// All of it. The lists of owners are the simulator's: the drive knows of a page with a number how many
-/// have it, and of any other its owner, which is in its out-of-band area.
+/// have it, and of any other its owner, which is in its fingerprint and in its out-of-band area.
 #[derive(Clone)]
 pub(super) struct Table {
     pub owners: PageOwners,
