@@ -1,6 +1,7 @@
 //! MiDAS on devices: its groups come and go, victims come from them, and what it counts and takes of
 //! memory.
 
+use crate::common::variants;
 use crate::common::{config, open, pages, submit, tiny};
 use ftlab_engine::config::Config;
 use ftlab_engine::meter::{Cause, ClassCounts, Event, Level};
@@ -118,6 +119,67 @@ fn groups_of_skewed_writes_are_what_the_model_expects() {
         assert!((found / expected - 1.0).abs() < 0.1, "{found}, expected {expected}");
         assert!(level(Level::BestWafPermille).is_some(), "the model was asked");
     }
+}
+
+/// Groups come under every map that has variants with this policy, with a map on flash beside them.
+#[test]
+fn groups_come_under_every_map() {
+    let mut schemes: Vec<&str> =
+        variants::all().filter(|one| one.pairs.contains(&MIDAS)).map(|one| one.scheme).collect();
+    schemes.dedup();
+    schemes.sort_unstable();
+    schemes.dedup();
+    assert!(schemes.len() >= 5, "{schemes:?}");
+    for scheme in schemes {
+        let small = [("dftl.cmt_entries", "512"), ("hat.qmt_entries", "512")];
+        let mut config = device(1, &[&[MIDAS, HOST, ("midas.sampling", "5")], &small[..]].concat());
+        // Blocks of the map.
+        config.device.blocks_per_plane += 12;
+        let mut device = open(scheme, &config);
+        let mut from = Zipf::new();
+        fill(device.as_mut(), &config);
+        let mut most = 1;
+        for _ in 0..12 {
+            zipf(device.as_mut(), &config, (&mut from, 1));
+            most = most.max(groups(device.as_ref()));
+        }
+        device.audit().expect("the audit passes");
+        println!("{scheme}: {most} groups");
+        assert!(most >= 3, "{scheme}: at most {most} groups");
+    }
+}
+
+/// Uniform writes under greedy: what became hot by chance is collected before it dies, so that the
+/// model says nothing of such a hot group, and the chain that goes on costs what that of `mida` costs.
+#[test]
+fn nothing_is_modelled_where_greedy_collects_what_is_hot_by_chance() {
+    let run = |policy| {
+        let config = device(1, &[("gc.placement", policy), ("gc.victim", "greedy")]);
+        let mut device = open("ideal_page", &config);
+        let mut rng = Rng::new(9, Purpose::Workload);
+        fill(device.as_mut(), &config);
+        let mut writes = |device: &mut dyn Device, capacities: u32| {
+            for _ in 0..capacities * LOGICAL {
+                write(device, &config, u64::from(rng.below(LOGICAL)));
+            }
+        };
+        writes(device.as_mut(), 12);
+        device.start_measuring();
+        writes(device.as_mut(), 4);
+        device.audit().expect("the audit passes");
+        device
+    };
+    let waf = |device: &dyn Device| {
+        device.board().meter().total_programs() as f64 / f64::from(4 * LOGICAL)
+    };
+    let (midas, mida) = (run("midas"), run("mida"));
+    let (ours, chain) = (waf(midas.as_ref()), waf(mida.as_ref()));
+    let hot = classes(midas.as_ref())[0].host_pages as f64 / f64::from(4 * LOGICAL);
+    println!("{ours:.3} against {chain:.3}, {hot:.3} of the writes hot");
+    assert!((0.005..0.1).contains(&hot), "{hot}");
+    assert_eq!(groups(midas.as_ref()), 1);
+    assert_eq!(midas.board().meter().level_now(Level::BestWafPermille), None);
+    assert!((ours / chain - 1.0).abs() < 0.03, "{ours} against {chain}");
 }
 
 /// Sums over classes are the totals. What goes to another group as it is was not copied: programs are

@@ -67,7 +67,14 @@ pub const VARIANTS: &[Variant] = &[
     durable("ideal_page", &[MIDAS]),
     durable("ideal_page", midas!()),
     durable("ideal_page", midas!(("placement.classes", "10"), ("midas.victims_in_a_row", "1"))),
-    durable("ideal_page", midas!(("gc.victim", "cost_benefit_sqrt"), ("midas.sampling", "3"))),
+    durable(
+        "ideal_page",
+        midas!(
+            ("gc.victim", "cost_benefit_sqrt"),
+            ("midas.sampling", "3"),
+            ("midas.hot_data", "all")
+        ),
+    ),
     durable("ideal_page", midas!(("wear.policy", "static"), ("wear.spread", "2"))),
     durable("ideal_page", midas!(("wear.policy", "dynamic"), PAGE, UNIT, PAGES)),
     durable("ideal_page", midas!(("gc.mode", "both"), ("gc.idle_pages", "1"))),

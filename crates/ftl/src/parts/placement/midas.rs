@@ -406,6 +406,7 @@ impl Midas {
             living: living as f64,
             cold,
             last_hot: settings.last_hot,
+            hot_data: settings.hot_data,
         };
         let share = |millionths: u64| millionths as f64 / 1e6;
         let is_fixed =

@@ -12,7 +12,7 @@
 //! added, subtracted, multiplied, divided and compared: the same on every platform.
 
 use super::intervals::Sums;
-use super::settings::GROUPS_MAX;
+use super::settings::{GROUPS_MAX, HotData};
 
 /// What the model knows of the device and of its load.
 #[derive(Clone, Copy, Debug)]
@@ -34,6 +34,8 @@ pub struct Model<'a> {
     pub cold: f64,
     /// Part of the mean interval up to which updates of the last group are hot.
     pub last_hot: f64,
+    /// Data of a hot group of the model's own.
+    pub hot_data: HotData,
 }
 
 /// The hot group in a configuration.
@@ -110,17 +112,27 @@ impl Model<'_> {
         self.segment_pages / self.units_per_segment
     }
 
-    /// A hot group of this size or the next that is possible, in which all that is hot dies: none of
-    /// it is taken for data that the last group does not hold (the chapter says why).
+    /// A hot group of this size or the next that is possible, in which all that is hot dies.
     pub fn hot(&self, size: u32) -> Option<Hot> {
         let all = self.updates();
         (1..=self.units()).find_map(|units| {
             let traffic = self.sums[units].count as f64 / all;
             let age = units as f64 / self.units_per_segment;
             let found = (age * traffic + 0.5).floor() as u32;
-            let hot = Hot { size: found, traffic, valid: 0.0, units, age, living: 0.0 };
+            let living = self.hot_data(units, traffic);
+            let hot = Hot { size: found, traffic, valid: 0.0, units, age, living };
             (found >= size).then_some(hot)
         })
+    }
+
+    /// Valid pages of a hot group of the model's own, as old as so many units.
+    fn hot_data(&self, units: usize, traffic: f64) -> f64 {
+        let share = match self.hot_data {
+            HotData::None => return 0.0,
+            HotData::Written => traffic,
+            HotData::All => 1.0,
+        };
+        self.living(0..units, self.updates()) * share * self.unit_pages()
     }
 
     /// The hot group as it was measured.
@@ -312,6 +324,7 @@ mod tests {
             living: 1800.0,
             cold: 0.0,
             last_hot: 0.7,
+            hot_data: HotData::None,
         }
     }
 
@@ -319,8 +332,13 @@ mod tests {
     fn naively(model: &Model<'_>, hot: &Hot, sizes: &[u32], counts: &[u64]) -> Vec<f64> {
         let at = |unit: usize| unit as f64 / 4.0;
         let (mut entered, mut living) = (0.0, 0.0);
-        // As measured; else nothing of it is counted.
-        let written = if hot.valid > 0.0 { hot.traffic } else { 0.0 };
+        let is_measured = hot.valid > 0.0;
+        let written = match model.hot_data {
+            _ if is_measured => hot.traffic,
+            HotData::None => 0.0,
+            HotData::Written => hot.traffic,
+            HotData::All => 1.0,
+        };
         let (all, mut young) = (counts.iter().sum::<u64>() as f64, 0.0);
         for &count in &counts[..hot.units] {
             young += count as f64;
@@ -384,22 +402,28 @@ mod tests {
         1.0 + copies
     }
 
-    /// Sums over sums give what going through the histogram does, for a hot group of either kind and
-    /// up to three groups, and the product of the shares what the chain of states comes to.
+    /// Sums over sums give what going through the histogram does, for a hot group of either kind, its
+    /// data in every reading, and up to three groups, and the product of the shares what the chain of states comes to.
     #[test]
     fn a_configuration_is_judged_as_unit_by_unit_and_as_a_markov_chain() {
         let sums = sums(&COUNTS);
-        let model = model(&sums);
-        let hots = [model.hot(1).expect("some are hot"), model.hot_as_measured(2, 0.4, 0.3)];
-        assert_eq!((hots[0].size, hots[1].size), (1, 2));
-        for hot in &hots {
+        for hot_data in [HotData::None, HotData::Written, HotData::All] {
+            let model = Model { hot_data, ..model(&sums) };
+            let hots = [model.hot(1).expect("some are hot"), model.hot_as_measured(2, 0.4, 0.3)];
+            assert_eq!((hots[0].size, hots[1].size), (1, 2));
+            judged_as_unit_by_unit(&model, &hots);
+        }
+    }
+
+    fn judged_as_unit_by_unit(model: &Model<'_>, hots: &[Hot]) {
+        for hot in hots {
             for sizes in [&[][..], &[1], &[2], &[2, 1], &[1, 1, 1]] {
                 let given = sizes
                     .iter()
                     .enumerate()
                     .fold(Sizes::default(), |all, (group, &size)| all.with(group, size));
                 let found = model.predict(hot, &given).expect("a possible configuration");
-                let expected = naively(&model, hot, sizes, &COUNTS);
+                let expected = naively(model, hot, sizes, &COUNTS);
                 let mut shares = found.valid[..sizes.len()].to_vec();
                 shares.push(found.valid_last);
                 for (share, expected) in shares.iter().zip(&expected) {

@@ -116,6 +116,7 @@ fn sweep(model: &Model<'_>, mut held: Found, sizes_hot: bool, bounds: &Bounds) -
 #[cfg(test)]
 mod tests {
     use super::super::intervals::Sums;
+    use super::super::settings::HotData;
     use super::*;
 
     /// Updates that thin out: of interval i, 400000 / (i + 1).
@@ -142,6 +143,7 @@ mod tests {
             living: 15_000.0,
             cold: 0.0,
             last_hot: 0.7,
+            hot_data: HotData::None,
         }
     }
 

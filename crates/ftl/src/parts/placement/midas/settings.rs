@@ -1,11 +1,23 @@
 //! The group `midas`: the numbers of `gc.placement = midas`.
 
 use ftlab_flash::request::CLASSES_MAX;
-use ftlab_flash::settings;
 use ftlab_flash::settings::SettingError;
+use ftlab_flash::{choices, settings};
 
 /// Most groups between the hot one and the last.
 pub const GROUPS_MAX: usize = CLASSES_MAX - 2;
+
+choices! {
+    /// Which data the model takes for that of a hot group whose size it chooses.
+    pub enum HotData {
+        /// None: all that is hot dies there.
+        None = "none",
+        /// Of what is written there, what is no older than the group.
+        Written = "written",
+        /// Of all that is written, what is no older than the group.
+        All = "all",
+    }
+}
 
 settings! {
     /// How MiDAS finds hot pages, and how its model finds groups.
@@ -42,6 +54,10 @@ settings! {
         /// as there is no other group.
         hot_gain: f64 = 0.05, legal("0..=1, for example 0.05", |v| (0.0..=1.0).contains(v)),
             source("MiDAS simulator");
+        /// Data that the model takes for that of a hot group whose size it chooses: no other group
+        /// needs room for it.
+        hot_data: HotData = HotData::None, legal("", |_| true),
+            source("docs/papers/midas2024.md#the-model");
         /// Valid share of collected hot segments above which the hot group stays as it was measured.
         fixed_valid: f64 = 0.2, legal("0..=1, for example 0.2 or 20%", |v| (0.0..=1.0).contains(v)),
             source("MiDAS prototype; its simulator: 0.1");
