@@ -144,7 +144,9 @@ impl PageSpace {
         Ok(moved)
     }
 
-    /// Moves a block, or a piece of it, where the free blocks hold that.
+    /// Moves a block, or a piece of it, where the free blocks hold that: pieces may write a page of the
+    /// map each, and what has no room for them may have room as a whole, however long the host only
+    /// reads.
     fn refresh_where_it_fits<O: PageOwner>(
         &mut self,
         board: &mut Board,
@@ -155,8 +157,9 @@ impl PageSpace {
         if self.is_cached(unit) {
             return self.refresh_cached(board, owner, unit, after);
         }
-        let at_once = board.nand().must_refresh_this(block) || self.paused.is_some();
-        if !self.fits_when_closed(board, owner, (unit, at_once)) {
+        let in_pieces = !board.nand().must_refresh_this(block) && self.paused.is_none();
+        let at_once = !in_pieces || !self.fits_when_closed(board, owner, (unit, false));
+        if at_once && !self.fits_when_closed(board, owner, (unit, true)) {
             return Ok(None);
         }
         self.close_early(board, unit, after)?;
