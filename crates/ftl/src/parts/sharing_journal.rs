@@ -330,3 +330,118 @@ impl SharingJournal {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::settings::SharedSettings;
+    use ftlab_flash::board::nand::state::OobRead;
+    use ftlab_flash::rng::{Purpose, Rng};
+    use ftlab_flash::settings::Groups as _;
+    use ftlab_flash::units::BlockId;
+
+    /// Whole blocks of 64.
+    const LOGICAL: u32 = 640;
+    const NUMBERS: u32 = 200;
+
+    /// What is so: of logical pages, and of numbers.
+    #[derive(Clone, PartialEq, Debug)]
+    struct Model {
+        said: Vec<Said>,
+        pages: Vec<Option<Ppn>>,
+    }
+
+    impl Truth for Model {
+        fn said(&self, lpn: Lpn) -> Said {
+            self.said[lpn.index()]
+        }
+
+        fn page(&self, number: u32) -> Option<Ppn> {
+            self.pages[number as usize]
+        }
+    }
+
+    /// Pages of 128 words; twenty changes fit into one.
+    fn bench() -> (Board, PageSpace, SharingJournal) {
+        let mut config = SharedSettings::default();
+        let pairs = [("device.page_bytes", "512"), ("device.pages_per_block", "64")];
+        pairs.iter().for_each(|(key, value)| config.set(key, value).expect("legal"));
+        config.device.set_capacity(u64::from(LOGICAL) * 512, 0);
+        config.device.blocks_per_plane = 64;
+        let board = Board::new(&config, 1, 256);
+        let space = PageSpace::new(&board, &config, 1, 1);
+        let shape = Shape::new(board.geometry(), NUMBERS, 0);
+        assert_eq!((shape.words, shape.changes()), (128, 20));
+        (board, space, SharingJournal::new(shape))
+    }
+
+    /// What is read after a cut, and the journal that goes on.
+    fn after_a_cut(board: &Board, shape: Shape) -> (SharingJournal, Model, u32) {
+        let mut board = board.clone();
+        board.power_on();
+        let pages = (0..board.geometry().pages()).map(Ppn);
+        let found: Vec<(Ppn, Oob)> = pages
+            .filter_map(|ppn| match board.nand().state().oob(ppn) {
+                OobRead::Written(oob) => Some((ppn, oob)),
+                _ => None,
+            })
+            .collect();
+        let (journal, told, _) =
+            SharingJournal::recover(&mut board, shape, &found, When::START).expect("it is read");
+        let said = (0..LOGICAL).map(|lpn| told.said(Lpn(lpn)).0).collect();
+        let numbers = (0..NUMBERS).map(|number| told.page(number).0).collect();
+        let valid = (0..64).map(|block| board.nand().valid_pages(BlockId(block))).sum();
+        (journal, Model { said, pages: numbers }, valid)
+    }
+
+    /// After every page that is written a cut finds what was so then, of every place, over many rounds,
+    /// and changes since then are lost together; as many pages count as the shape says at most, and
+    /// those that do not are invalid.
+    #[test]
+    fn a_cut_finds_what_was_so_when_the_last_page_was_written() {
+        let (mut board, mut space, mut journal) = bench();
+        let mut rng = Rng::new(3, Purpose::Workload);
+        let nothing = Model {
+            said: vec![Said::AsWritten; LOGICAL as usize],
+            pages: vec![None; NUMBERS as usize],
+        };
+        let (mut now, mut recorded, mut most) = (nothing.clone(), nothing, 0);
+        for turn in 0..1500 {
+            let sequence = board.nand().sequence();
+            for _ in 0..=rng.below(journal.shape.changes() - 1) {
+                let (lpn, number) = (rng.below(LOGICAL), rng.below(NUMBERS));
+                let said = [Said::AsWritten, Said::Nowhere, Said::Number(number)];
+                let said = said[rng.below(3) as usize];
+                match rng.below(2) {
+                    // Where a number is, a page of data says itself: the journal names it once.
+                    0 => {
+                        now.pages[number as usize] = Some(Ppn(rng.below(4000)));
+                        let page = now.pages[number as usize].expect("it has one");
+                        journal.names(number, page, sequence);
+                    }
+                    _ => {
+                        now.said[lpn as usize] = said;
+                        journal.says(Lpn(lpn), said, sequence);
+                    }
+                }
+            }
+            let (_, found, _) = after_a_cut(&board, journal.shape);
+            assert!(found == recorded, "turn {turn}: changes that no page holds are lost together");
+            let to = (&mut space, &mut board);
+            let _ = journal.write(to, PlaneId(0), &now, When::START).expect("there is room");
+            recorded = now.clone();
+            let (again, found, valid) = after_a_cut(&board, journal.shape);
+            assert!(found == recorded, "turn {turn}");
+            assert_eq!(valid, journal.next - journal.first, "turn {turn}: valid pages");
+            let ends = |of: &SharingJournal| (of.first, of.round, of.next, of.cursor);
+            assert_eq!(ends(&again), ends(&journal), "turn {turn}: it goes on where it was");
+            most = most.max(valid);
+            // Whoever goes on after the cut is the same as who went on without.
+            if turn % 97 == 0 {
+                journal = again;
+            }
+        }
+        assert!(most <= journal.shape.pages(), "{most} pages");
+        assert!(journal.round > 500, "many rounds: {}", journal.round);
+    }
+}
