@@ -146,21 +146,10 @@ impl CaSsd {
         CaSsd { base, hash_time: config.own.hash_us.0 }
     }
 
-    /// The value that a logical page has now.
-    fn value(&self, board: &Board, lpn: Lpn) -> Option<Tag> {
-        let ppn = self.base.map.table.entry(lpn)?;
-        Some(board.nand().state().tag(ppn))
-    }
-
     /// A logical page has left its page: a value that nobody has any more is not to be found.
-    fn forget_dead(&mut self, board: &mut Board, value: Option<Tag>) {
+    fn forget_dead(&mut self, board: &mut Board, old: Option<Ppn>) {
         let Table { owners, values, .. } = &mut self.base.map.table;
-        if let Some(value) = value
-            && let Some(ppn) = values.find(value)
-            && owners.first(ppn).is_none()
-        {
-            values.forget(value);
-        }
+        values.forget_dead(board, old);
         board.level(Level::SharedPages, owners.further());
     }
 
@@ -169,8 +158,8 @@ impl CaSsd {
         board.event(Event::ValueHits, 1);
         self.base.map.table.values.written(io.data, ppn);
         let known = board.dram(2, after);
-        if self.base.map.table.entry(io.lpn) != Some(ppn) {
-            let old = self.value(board, io.lpn);
+        let old = self.base.map.table.entry(io.lpn);
+        if old != Some(ppn) {
             self.base.written(board, io.lpn, ppn);
             self.forget_dead(board, old);
         }
@@ -180,7 +169,7 @@ impl CaSsd {
     /// The content is new, or was not seen for long: it is programmed.
     fn program(&mut self, board: &mut Board, io: &PageIo, after: When) -> Result<When, Fault> {
         let (place, ready) = self.base.make_room(board, io, after)?;
-        let old = self.value(board, io.lpn);
+        let old = self.base.map.table.entry(io.lpn);
         let known = board.dram(2, ready);
         let done = self.base.put(board, io, place, known)?;
         self.forget_dead(board, old);
@@ -260,12 +249,7 @@ impl Scheme for CaSsd {
         let known = board.dram(1, after);
         let (done, tag) = self.base.read(board, io, known)?;
         let Table { owners, values, .. } = &mut self.base.map.table;
-        if tag == Tag::UNREADABLE
-            && let Some(ppn) = owners.page(io.lpn)
-        {
-            // Nobody else is to come to what is lost.
-            values.forget_page(board, ppn);
-        }
+        values.forget_lost(board, (owners.page(io.lpn), tag));
         Ok((done, tag))
     }
 
@@ -281,7 +265,7 @@ impl Scheme for CaSsd {
 
     fn trim(&mut self, board: &mut Board, io: &PageIo, after: When) -> Result<When, Fault> {
         let known = board.dram(1, after);
-        let old = self.value(board, io.lpn);
+        let old = self.base.map.table.entry(io.lpn);
         if !self.base.trim(board, io.lpn) {
             return Ok(known);
         }
@@ -299,13 +283,7 @@ impl Scheme for CaSsd {
     forward!(base.space: measuring_begins);
 
     fn self_check(&self, board: &Board) -> Result<(), String> {
-        let Table { owners, values, .. } = &self.base.map.table;
-        for (tag, ppn) in values.all() {
-            let (found, _) = held(board, ppn);
-            if found != tag || owners.first(ppn).is_none() {
-                return Err(format!("page {ppn} is to hold value {tag}, and holds {found}"));
-            }
-        }
+        self.base.map.table.values.check(board)?;
         self.base.space.self_check(board)
     }
 

@@ -221,7 +221,7 @@ impl Caftl {
     fn leave_for(&mut self, board: &mut Board, lpn: Lpn, ppn: Ppn) {
         let old = self.base.map.table.entry(lpn);
         self.base.written(board, lpn, ppn);
-        self.base.map.table.forget_dead(board, old);
+        self.base.map.table.values.forget_dead(board, old);
     }
 
     /// Step 4: a page is programmed.
@@ -237,7 +237,7 @@ impl Caftl {
         let old = self.base.map.table.entry(io.lpn);
         let done = self.base.put(board, io, place, known)?;
         let table = &mut self.base.map.table;
-        table.forget_dead(board, old);
+        table.values.forget_dead(board, old);
         let new = table.entry(io.lpn).expect("it was just written");
         if !is_value(io.data) {
             // Nobody is to share it.
@@ -342,12 +342,7 @@ impl Scheme for Caftl {
         let has_number = ppn.is_some_and(|ppn| table.virtuals.of(ppn).is_some());
         let known = board.dram(1 + u32::from(has_number), after);
         let (done, tag) = self.base.read(board, io, known)?;
-        if tag == Tag::UNREADABLE
-            && let Some(ppn) = ppn
-        {
-            // Nobody else is to come to what is lost.
-            self.base.map.table.values.forget_page(board, ppn);
-        }
+        self.base.map.table.values.forget_lost(board, (ppn, tag));
         Ok((done, tag))
     }
 
@@ -384,7 +379,7 @@ impl Scheme for Caftl {
         let old = self.base.map.table.entry(io.lpn).unwrap_or(old);
         self.base.map.table.now = board.nand().sequence();
         self.base.trim(board, io.lpn);
-        self.base.map.table.forget_dead(board, Some(old));
+        self.base.map.table.values.forget_dead(board, Some(old));
         self.tell(board);
         let done = board.dram(1, ready);
         Ok(self.recount(board, done))

@@ -178,8 +178,43 @@ impl Values {
         }
     }
 
+    /// The same of a page that a logical one has left, once nobody has it.
+    pub fn forget_dead(&mut self, board: &Board, old: Option<Ppn>) {
+        if let Some(old) = old
+            && !board.nand().state().is_valid(old)
+        {
+            self.forget_page(board, old);
+        }
+    }
+
+    /// The same of a page whose content a read has found lost.
+    pub fn forget_lost(&mut self, board: &Board, (ppn, tag): (Option<Ppn>, Tag)) {
+        if tag == Tag::UNREADABLE
+            && let Some(ppn) = ppn
+        {
+            self.forget_page(board, ppn);
+        }
+    }
+
+    /// Whether every value is held by the valid page that is said to hold it.
+    ///
+    /// # Errors
+    /// Says which is not.
+    pub fn check(&self, board: &Board) -> Result<(), String> {
+        let is_held = |&(tag, ppn): &(Tag, Ppn)| {
+            held(board, ppn).0 == tag && board.nand().state().is_valid(ppn)
+        };
+        match self.all().find(|one| !is_held(one)) {
+            Some((tag, ppn)) => {
+                let (found, _) = held(board, ppn);
+                Err(format!("page {ppn} is to hold value {tag}, and holds {found}, or is invalid"))
+            }
+            None => Ok(()),
+        }
+    }
+
     /// A value is not to be found any more.
-    pub fn forget(&mut self, tag: Tag) {
+    fn forget(&mut self, tag: Tag) {
         if let Some(slot) = self.slot(tag) {
             self.remove(slot);
         }

@@ -12,7 +12,7 @@ use ftlab_ftl::parts::page_mapped::PageTable;
 use ftlab_ftl::parts::page_owners::PageOwners;
 use ftlab_ftl::parts::page_space::{Moved, PageSpace};
 use ftlab_ftl::parts::sharing_journal::{Said, SharingJournal, Truth};
-use ftlab_ftl::parts::values::{Values, held};
+use ftlab_ftl::parts::values::Values;
 use ftlab_ftl::parts::virtual_pages::VirtualPages;
 
 /// All of it. The lists of owners are the simulator's: the drive knows of a page with a number how many
@@ -66,15 +66,6 @@ impl Table {
         true
     }
 
-    /// A logical page has left its page: a value that nobody has any more is not to be found.
-    pub fn forget_dead(&mut self, board: &Board, old: Option<Ppn>) {
-        if let Some(old) = old
-            && !board.nand().state().is_valid(old)
-        {
-            self.values.forget_page(board, old);
-        }
-    }
-
     /// The next stuck page that nobody has, its references counted.
     pub fn recount(&mut self, from: u32) -> Option<(u32, Ppn)> {
         let Table { owners, virtuals, unhashed, .. } = self;
@@ -101,11 +92,9 @@ impl Table {
     /// Whether maps, counts and flash agree.
     pub fn check(&self, board: &Board) -> Result<(), String> {
         let Table { owners, virtuals, values, unhashed, .. } = self;
-        for (tag, ppn) in values.all() {
-            let (found, _) = held(board, ppn);
-            if found != tag || !board.nand().state().is_valid(ppn) || unhashed.marks.holds(ppn.0) {
-                return Err(format!("page {ppn} is to hold value {tag}, and holds {found}"));
-            }
+        values.check(board)?;
+        if let Some((tag, ppn)) = values.all().find(|(_, ppn)| unhashed.marks.holds(ppn.0)) {
+            return Err(format!("page {ppn} holds value {tag}, and is said not to be hashed"));
         }
         for (number, ppn) in virtuals.all() {
             let (told, count) = (virtuals.references(number), owners.all(ppn).count() as u64);
