@@ -22,6 +22,7 @@ mod map_room;
 mod moving;
 mod owner;
 mod placing;
+mod plane;
 mod queues;
 mod recovery;
 mod refresh;
@@ -46,9 +47,9 @@ pub use stream::Stream;
 
 use crate::parts::free_pool::FreePool;
 use crate::parts::page_space::placing::Placing;
+use crate::parts::page_space::plane::{Frontier, Plane};
 use crate::parts::page_space::settings::{GcMode, GcUnit, ThresholdMode};
 use crate::parts::placement::PlacementKind;
-use crate::parts::victim::Victims;
 use crate::parts::wear::{FreeRule, Levelling};
 use crate::settings::SharedSettings;
 use ftlab_flash::board::Board;
@@ -60,59 +61,6 @@ use ftlab_flash::board::settings::WearPolicy;
 use ftlab_flash::board::when::When;
 use ftlab_flash::rng::{Purpose, Rng};
 use ftlab_flash::units::{BlockId, Lpn, PlaneId, Ppn, zeroed};
-
-#[derive(Clone, Copy, Debug, Default)]
-struct Frontier {
-    block: Option<BlockId>,
-    next: u32,
-}
-
-#[derive(Clone, Debug)]
-struct Plane {
-    free: FreePool,
-    victims: Victims,
-    frontiers: [Frontier; Stream::COUNT],
-    threshold: u32,
-    valid: u32,
-    /// Blocks out of use.
-    retired: u32,
-    /// Pages of a frontier that are written before free blocks are looked at: all, or none where a
-    /// power cut left so few free blocks that collection needs the rest of the frontier itself.
-    usable: u32,
-    /// The latter.
-    collects_first: bool,
-}
-
-impl Plane {
-    /// A plane, or the one of all lines, of which no block or line is free yet.
-    fn without_blocks(
-        nand: &Nand,
-        config: &SharedSettings,
-        plane: PlaneId,
-        lines: Option<&lines::Lines>,
-    ) -> Self {
-        let rule = FreeRule::of(config);
-        let blocks = lines.map_or(nand.geometry().blocks_of(plane), |lines| 0..lines.book.lines());
-        let (free, retired, pages) = match lines {
-            None => (
-                FreePool::empty(nand, plane, rule),
-                nand.factory_bad_in(plane).len() as u32,
-                nand.geometry().pages_per_block,
-            ),
-            Some(lines) => (lines.empty_pool(rule), lines.useless(), lines.book.full()),
-        };
-        Plane {
-            free,
-            victims: config.victims(plane, blocks, pages),
-            frontiers: [Frontier::default(); Stream::COUNT],
-            threshold: 0,
-            valid: 0,
-            retired,
-            usable: 0,
-            collects_first: false,
-        }
-    }
-}
 
 /// The blocks of a page-mapped scheme.
 #[derive(Clone, Debug)]

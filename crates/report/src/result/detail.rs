@@ -1,5 +1,11 @@
 //! The smaller sections of a result: workload, counters, energy, memory, wear and windows.
 
+mod energy;
+mod making;
+
+pub use energy::{DramEnergy, Energy, FlashEnergy, PcmEnergy};
+pub use making::{Inherited, Made, Precondition};
+
 use super::ByCause;
 use super::latency::{ByDirection, LatencySummary};
 use schemars::JsonSchema;
@@ -110,66 +116,6 @@ pub struct DataGroup {
     pub expected_valid_share: Option<f64>,
     /// What it was in the last epoch; null without a victim.
     pub valid_share: Option<f64>,
-}
-
-/// How the device was prepared before the measurement.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(default)]
-pub struct Precondition {
-    /// The mode as given: `none`, `fill`, `touch`, `prefix:N`, ...
-    pub mode: String,
-    /// Requests issued.
-    pub requests: u64,
-    /// Logical pages written.
-    pub pages_written: u64,
-    /// Blocks erased meanwhile.
-    pub erases: u64,
-    /// How map cache and write buffer were left: `warm`, as preparing left them; `clean`, written
-    /// back and kept; `cold`, written back and emptied. Empty in results of versions before that.
-    pub cache: String,
-    /// Changed map entries that were written back for that.
-    pub written_back: u64,
-    /// What the measured part found in memory and has to write.
-    pub inherited: Inherited,
-}
-
-/// What memory held when the measured part began and flash did not.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(default)]
-pub struct Inherited {
-    /// Changed entries of the map cache.
-    pub changed_map_entries: u64,
-    /// Pages of data in the write buffer.
-    pub buffered_pages: u64,
-}
-
-impl Inherited {
-    /// Whether there was anything.
-    #[must_use]
-    pub fn any(&self) -> bool {
-        *self != Inherited::default()
-    }
-}
-
-/// By what a run was made: enough to make it again.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(default)]
-pub struct Made {
-    /// The command of this run and of those that it was compared with, which share the size of the
-    /// device; its working folder is not told, and `DIR` stands for a new one.
-    pub command: String,
-    /// When requests arrived, as `--timing` takes it.
-    pub timing: String,
-    /// Which requests of the workload counted, as `--filter` takes it; null: all.
-    pub filter: Option<String>,
-    /// Commit of the program; empty where a program that uses the library does not tell.
-    pub commit: String,
-    /// How the program was compiled: `optimised`, or `with debug assertions`.
-    pub build: String,
-    /// Name of the machine and its cores; empty with `--reproducible`.
-    pub host: String,
-    /// When the run began, RFC 3339 in UTC; empty with `--reproducible`.
-    pub started: String,
 }
 
 /// What the host asked for.
@@ -414,54 +360,6 @@ pub struct Stream {
     pub response_ns_mean: Option<f64>,
     /// Mean time in the driver's queue, in nanoseconds; null without requests.
     pub driver_queue_ns_mean: Option<f64>,
-}
-
-/// Energy of the flash, in microjoules.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(default)]
-pub struct FlashEnergy {
-    /// Page reads.
-    pub read: f64,
-    /// Page programs.
-    pub program: f64,
-    /// Block erases.
-    pub erase: f64,
-}
-
-/// Energy of the DRAM, in microjoules.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(default)]
-pub struct DramEnergy {
-    /// Accesses.
-    pub access: f64,
-    /// Refresh over the simulated time, where the scheme keeps a table of its own there.
-    pub refresh: f64,
-}
-
-/// Energy of the phase-change memory, in microjoules.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(default)]
-pub struct PcmEnergy {
-    /// Reads.
-    pub read: f64,
-    /// Writes.
-    pub write: f64,
-}
-
-/// Energy, in microjoules.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(default)]
-pub struct Energy {
-    /// Flash.
-    pub flash: FlashEnergy,
-    /// DRAM.
-    pub dram: DramEnergy,
-    /// Phase-change memory.
-    pub pcm: PcmEnergy,
-    /// Table searches.
-    pub search: f64,
-    /// All of it.
-    pub total: f64,
 }
 
 /// One structure in memory.
