@@ -11,7 +11,8 @@
 //! Drive: the write pointer and state of every zone, 8 bytes each. A zone is a line, the blocks with
 //! one number of all planes of `zns.width` channels. Host: the page table, 4 bytes a logical page,
 //! and what is valid of every zone; one zone that is written for every class of `gc.placement`, and
-//! one for the records of trims. With `zns.mode = raw` there is no log: the workload writes the zones.
+//! one for the records of trims. With `zns.mode = raw` there is no log: the workload writes the zones,
+//! and the drive may hold a window behind each write pointer (`zns.zrwa`).
 //!
 //! # Read
 //! The host looks up and reads one page.
@@ -41,6 +42,7 @@
 
 mod raw;
 mod settings;
+mod window;
 
 use raw::RawZones;
 pub use settings::{AfterCut, ZnsSettings, ZoneMode};
@@ -53,7 +55,8 @@ use ftlab_flash::memory::RamUse;
 use ftlab_flash::request::PageIo;
 use ftlab_flash::settings::SettingError;
 use ftlab_flash::units::{Lpn, Ppn, Tag, pack, unpack, zeroed};
-use ftlab_ftl::answers::{Location, Room};
+use ftlab_ftl::answers::{Location, Room, Unsettled};
+use ftlab_ftl::parts::held_pages::Held;
 use ftlab_ftl::parts::page_mapped::{self, PageMapped, PageTable};
 use ftlab_ftl::parts::page_space::{Moved, PageSpace};
 use ftlab_ftl::scheme::{Classification, Family, Paper, Scheme};
@@ -122,6 +125,7 @@ impl Scheme for Zns {
             "the host's work takes no time but on the link",
             "a program that fails leaves a hole in its zone",
             "a zone is the same blocks each time",
+            "a window (zns.zrwa) is held in memory that outlives the power, and no page in it is passed over",
             "trims are the host's, and recorded in its log",
         ],
         family: Family::Page,
@@ -130,7 +134,8 @@ impl Scheme for Zns {
     const DIVIDES_DATA: bool = true;
     const MAPS_IN_HOST: bool = true;
     type Settings = ZnsSettings;
-    type Survivor = ();
+    /// Pages in windows.
+    type Survivor = Vec<Held>;
 
     fn check(config: &Config) -> Result<(), SettingError> {
         settings::check(config)
@@ -195,7 +200,7 @@ impl Scheme for Zns {
     fn flush(&mut self, board: &mut Board, after: When) -> Result<When, Fault> {
         match &mut self.writer {
             Writer::Log(log) => log.flush(board, after),
-            Writer::Raw(_) => Ok(after),
+            Writer::Raw(zones) => zones.flush(board, after),
         }
     }
 
@@ -230,18 +235,30 @@ impl Scheme for Zns {
         }
     }
 
-    fn power_off(self) -> Self::Survivor {}
+    fn unsettled(&self, _: &Board) -> Unsettled {
+        match &self.writer {
+            Writer::Log(_) => Unsettled::default(),
+            Writer::Raw(zones) => zones.unsettled(),
+        }
+    }
+
+    fn power_off(self) -> Self::Survivor {
+        match self.writer {
+            Writer::Log(_) => Vec::new(),
+            Writer::Raw(zones) => zones.kept(),
+        }
+    }
 
     fn recover(
         board: &mut Board,
         config: &Config,
         seed: u64,
-        (): (),
+        kept: Self::Survivor,
         after: When,
     ) -> Result<(Self, When), Fault> {
         let zoned = zoned(config);
         if config.own.mode == ZoneMode::Raw {
-            let (zones, when) = RawZones::recover(board, &zoned, seed, after)?;
+            let (zones, when) = RawZones::recover(board, &zoned, (seed, &kept), after)?;
             return Ok((Zns { writer: Writer::Raw(zones) }, when));
         }
         let table = |_: &mut Board, entries, when| (HostTable { entries }, when);

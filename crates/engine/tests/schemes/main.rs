@@ -64,3 +64,4 @@ mod waftl;
 mod waftl_map;
 mod waftl_ready;
 mod zns;
+mod zns_window;

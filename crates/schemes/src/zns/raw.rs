@@ -1,7 +1,8 @@
 //! Zones that the workload itself writes: no log, no map, nothing that collects.
 //!
 //! The logical pages are the zones' own, one after another. The next page of a zone is the only one
-//! that can be written; a trim of all that was written of a zone resets it. Anything else is refused
+//! that can be written, unless zones have windows (`window.rs`); a trim of all that was written of a
+//! zone resets it. Anything else is refused
 //! and ends the run: a device that goes on would hold something else than its host believes. A zone
 //! takes a free line when it is begun, and may be short of what that line has not.
 
@@ -12,20 +13,22 @@ use ftlab_flash::board::when::When;
 use ftlab_flash::request::PageIo;
 use ftlab_flash::units::{BlockId, Lpn, PlaneId, Ppn, Tag, pack, unpack, zeroed};
 use ftlab_ftl::answers::Location;
+use ftlab_ftl::parts::held_pages::Held;
 use ftlab_ftl::parts::oob_scan::{self, Extent};
 use ftlab_ftl::parts::page_space::{PageSpace, Stream};
 
 use super::settings::{Config, raw_zones};
+use super::window::{self, Windows};
 
 /// The only plane of a space of lines.
 const ALL: PlaneId = PlaneId(0);
 
 /// A zone.
 #[derive(Clone, Copy, Debug, Default)]
-struct Zone {
+pub(super) struct Zone {
     line: Option<BlockId>,
     /// The class that stands for it while it takes pages.
-    class: Option<Stream>,
+    pub(super) class: Option<Stream>,
     /// Pages before its write pointer.
     written: u32,
 }
@@ -34,13 +37,15 @@ struct Zone {
 #[derive(Clone)]
 pub(super) struct RawZones {
     pub(super) space: PageSpace,
-    zones: Vec<Zone>,
+    pub(super) zones: Vec<Zone>,
     /// Physical page of each logical page, plus one: what is reckoned from line and write pointer,
     /// but for holes.
     entries: Vec<u32>,
     /// Pages of a zone.
     pages: u32,
     max_active: u32,
+    /// What is written behind write pointers, where zones have windows.
+    pub(super) window: Option<Box<Windows>>,
 }
 
 impl RawZones {
@@ -50,14 +55,15 @@ impl RawZones {
         let entries = zeroed(board.geometry().logical_pages as usize);
         let zones = vec![Zone::default(); raw_zones(zoned) as usize];
         let (pages, max_active) = (zoned.full_line(), zoned.own.max_active);
-        RawZones { space, zones, entries, pages, max_active }
+        let window = Windows::new(board, zoned);
+        RawZones { space, zones, entries, pages, max_active, window }
     }
 
-    fn zone_of(&self, lpn: Lpn) -> usize {
+    pub(super) fn zone_of(&self, lpn: Lpn) -> usize {
         (lpn.0 / self.pages) as usize
     }
 
-    fn first(&self, zone: usize) -> u32 {
+    pub(super) fn first(&self, zone: usize) -> u32 {
         zone as u32 * self.pages
     }
 
@@ -66,31 +72,58 @@ impl RawZones {
         self.pages.min(self.entries.len() as u32 - self.first(zone))
     }
 
+    /// The first page behind a zone.
+    pub(super) fn end(&self, zone: usize) -> u32 {
+        self.first(zone) + self.size(zone)
+    }
+
     fn entry(&self, lpn: Lpn) -> Option<Ppn> {
         unpack(self.entries[lpn.index()]).map(Ppn)
     }
 
-    fn refused(&self, lpn: Lpn, why: Refusal) -> Fault {
+    pub(super) fn refused(&self, lpn: Lpn, why: Refusal) -> Fault {
         Fault::Refused { page: lpn.0, zone: lpn.0 / self.pages, why }
     }
 
-    /// The class of the zone that a page is the next one of.
-    fn class(&self, lpn: Lpn) -> Result<Stream, Fault> {
-        let number = self.zone_of(lpn);
-        let zone = self.zones[number];
-        let next = self.first(number) + zone.written;
-        if lpn.0 != next {
-            return Err(self.refused(lpn, Refusal::NotAtPointer(next)));
-        }
+    /// The first page that a zone does not hold on flash.
+    pub(super) fn pointer(&self, number: usize) -> u32 {
+        self.first(number) + self.zones[number].written
+    }
+
+    /// The class of the zone of a page, which may be written.
+    pub(super) fn class(&self, lpn: Lpn) -> Result<Stream, Fault> {
+        let zone = self.zones[self.zone_of(lpn)];
         if let Some(class) = zone.class {
             return Ok(class);
         }
         if zone.line.is_some() {
             return Err(self.refused(lpn, Refusal::Short(zone.written)));
         }
-        let active = self.zones.iter().filter(|zone| zone.class.is_some()).count();
-        let free = self.space.free_class().filter(|_| active < self.max_active as usize);
+        let active = (0..self.zones.len()).filter(|&zone| self.is_active(zone)).count();
+        let free = self.free_class().filter(|_| active < self.max_active as usize);
         free.ok_or_else(|| self.refused(lpn, Refusal::TooManyActive(self.max_active)))
+    }
+
+    /// Whether it takes pages, or holds some in memory for which a power cut left no room.
+    pub(super) fn is_active(&self, number: usize) -> bool {
+        self.zones[number].class.is_some() || self.is_stuck(number)
+    }
+
+    /// The latter.
+    fn is_stuck(&self, number: usize) -> bool {
+        self.is_short(number) && !self.held_from(number).is_empty()
+    }
+
+    /// Whether it has no room for its last pages.
+    pub(super) fn is_short(&self, number: usize) -> bool {
+        let zone = &self.zones[number];
+        zone.class.is_none() && zone.line.is_some() && zone.written < self.size(number)
+    }
+
+    /// A class that stands for no zone: also none of which a window alone holds pages.
+    pub(super) fn free_class(&self) -> Option<Stream> {
+        let is_taken = |class| self.zones.iter().any(|zone| zone.class == Some(class));
+        self.space.free_classes().find(|&class| !is_taken(class))
     }
 
     pub fn read(
@@ -99,6 +132,9 @@ impl RawZones {
         io: &PageIo,
         after: When,
     ) -> Result<(When, Tag), Fault> {
+        if let Some(held) = self.window.as_ref().and_then(|window| window.held(io.lpn)) {
+            return Ok(window::read(board, held, after));
+        }
         match self.entry(io.lpn) {
             Some(ppn) => board.read(ppn, io.cause, after),
             None => board.read_unwritten(io.lpn, after),
@@ -106,6 +142,23 @@ impl RawZones {
     }
 
     pub fn write(&mut self, board: &mut Board, io: &PageIo, after: When) -> Result<When, Fault> {
+        if self.window.is_some() {
+            return self.write_to_window(board, io, after);
+        }
+        let next = self.pointer(self.zone_of(io.lpn));
+        if io.lpn.0 != next {
+            return Err(self.refused(io.lpn, Refusal::NotAtPointer(next)));
+        }
+        self.append(board, io, after)
+    }
+
+    /// Programs the page at the write pointer of its zone.
+    pub(super) fn append(
+        &mut self,
+        board: &mut Board,
+        io: &PageIo,
+        after: When,
+    ) -> Result<When, Fault> {
         let class = self.class(io.lpn)?;
         let what = (io, PageKind::Data, None);
         let (new, done) = self.space.write(board, (ALL, class), what, after)?;
@@ -133,12 +186,19 @@ impl RawZones {
     pub fn trim(&mut self, board: &mut Board, io: &PageIo, after: When) -> Result<When, Fault> {
         let number = self.zone_of(io.lpn);
         let zone = self.zones[number];
-        let Some(line) = zone.line else { return Ok(after) };
-        let written = self.first(number)..self.first(number) + zone.written;
+        let written = self.first(number)..self.pointer(number);
+        let held = self.held_from(number);
+        let end = held.last().map_or(written.end, |last| last.0 + 1);
+        if end == written.start {
+            return Ok(after);
+        }
         let first = io.request.first_lpn.0;
-        let covers = first <= written.start && first + io.request.pages >= written.end;
+        let covers = first <= written.start && first + io.request.pages >= end;
         if !covers {
             return Err(self.refused(io.lpn, Refusal::PartOfZone));
+        }
+        if let Some(window) = &mut self.window {
+            held.iter().for_each(|&lpn| window.forget(board, lpn));
         }
         for lpn in written.map(Lpn) {
             let page = self.entry(lpn).expect("pages before the write pointer were written");
@@ -146,10 +206,17 @@ impl RawZones {
             self.entries[lpn.index()] = 0;
         }
         self.zones[number] = Zone::default();
-        self.space.reset_zone(board, line, after)
+        match zone.line {
+            Some(line) => self.space.reset_zone(board, line, after),
+            // All of it was in the window.
+            None => Ok(self.space.zone_reset(board, after)),
+        }
     }
 
     pub fn locate(&self, lpn: Lpn) -> Location {
+        if let Some(held) = self.window.as_ref().and_then(|window| window.held(lpn)) {
+            return Location::Ram(held.tag);
+        }
         self.entry(lpn).map_or(Location::Nowhere, Location::Flash)
     }
 
@@ -167,6 +234,7 @@ impl RawZones {
                 }
             }
             let open = zone.class.and_then(|class| self.space.open_zone(class));
+            self.check_window(number)?;
             if zone.class.is_some() && open != zone.line {
                 return Err(format!("zone {number} is {:?}, and {open:?} is open", zone.line));
             }
@@ -179,7 +247,7 @@ impl RawZones {
     pub fn recover(
         board: &mut Board,
         zoned: &Config,
-        seed: u64,
+        (seed, kept): (u64, &[Held]),
         after: When,
     ) -> Result<(Self, When), Fault> {
         let mut entries: Vec<u32> = zeroed(board.geometry().logical_pages as usize);
@@ -199,10 +267,12 @@ impl RawZones {
         let (space, when) = PageSpace::recover(board, zoned, 0, seed, scanned)?;
         let zones = vec![Zone::default(); raw_zones(zoned) as usize];
         let max_active = zoned.own.max_active;
-        let mut raw = RawZones { space, zones, entries, pages, max_active };
+        let window = Windows::new(board, zoned);
+        let mut raw = RawZones { space, zones, entries, pages, max_active, window };
         for number in 0..raw.zones.len() {
             raw.find(board, number);
         }
+        raw.put_back(board, kept);
         Ok((raw, when))
     }
 

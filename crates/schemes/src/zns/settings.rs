@@ -62,6 +62,13 @@ settings! {
         /// Whether the drive copies what the host collects (Simple Copy), instead of the host
         /// reading and writing it.
         copy_in_device: bool = false, legal("", |_| true), source("docs/papers/zns.md");
+        /// Pages from the write pointer of a zone on that can be written in any order, and again (ZRWA,
+        /// raw): the drive holds them; 0: none.
+        zrwa: u32 = 0, legal("0..=1048576", |v| *v <= 1 << 20),
+            source("docs/papers/zns.md: NVMe, FEMU");
+        /// Pages that the write pointer moves by where there is such a window, a divisor of it.
+        zrwa_granule: u32 = 1, legal("1..=1048576", |v| (1..=1 << 20).contains(v)),
+            source("open: docs/papers/zns.md");
         /// What the host does after a power cut with zones that are half written.
         after_cut: AfterCut = AfterCut::GoOn, legal("", |_| true),
             source("open: docs/papers/zns.md");
@@ -113,6 +120,10 @@ pub(super) fn ram_use(config: &Config) -> Vec<RamUse> {
     let zoned = zoned(config);
     let bytes = 8 * u64::from(zoned.units());
     let mut all = vec![RamUse { structure: "zones", bytes, memory: Memory::Sram }];
+    if config.own.zrwa > 0 {
+        let bytes = u64::from(window_frames(config)) * config.device.unit_bytes();
+        all.push(RamUse { structure: "zone_windows", bytes, memory: Memory::Dram });
+    }
     if config.own.mode == ZoneMode::HostLog {
         let bytes = page_mapped::table_bytes(config);
         let map = RamUse { structure: "page_table", bytes, memory: Memory::Host };
@@ -120,6 +131,11 @@ pub(super) fn ram_use(config: &Config) -> Vec<RamUse> {
         all.extend(log.into_iter().map(|structure| RamUse { memory: Memory::Host, ..structure }));
     }
     all
+}
+
+/// Pages that windows hold at once: those of all zones that are active.
+pub(super) fn window_frames(config: &Config) -> u32 {
+    config.own.zrwa * config.own.max_active
 }
 
 /// Zones of the logical capacity of a device with zones; the last one may end early.
@@ -135,6 +151,7 @@ fn conflict<T>(text: String) -> Result<T, SettingError> {
 pub(super) fn check(config: &Config) -> Result<(), SettingError> {
     check_shape(config)?;
     check_limits(config)?;
+    check_window(config)?;
     check_device(config)?;
     if config.own.mode == ZoneMode::Raw {
         check_raw(config)?;
@@ -176,6 +193,32 @@ fn check_limits(config: &Config) -> Result<(), SettingError> {
              active zones",
             wanted - 1,
             config.gc.placement.name()
+        ));
+    }
+    Ok(())
+}
+
+fn check_window(config: &Config) -> Result<(), SettingError> {
+    let ZnsSettings { zrwa, zrwa_granule, .. } = config.own;
+    if zrwa == 0 && zrwa_granule == ZnsSettings::default().zrwa_granule {
+        return Ok(());
+    }
+    if config.own.mode == ZoneMode::HostLog {
+        return conflict(format!(
+            "zns.zrwa = {zrwa}, zns.zrwa_granule = {zrwa_granule} under zns.mode = host_log, which \
+             appends; legal: their defaults, or zns.mode = raw"
+        ));
+    }
+    let zone = zoned(config).full_line();
+    if zrwa > zone {
+        return conflict(format!(
+            "zns.zrwa = {zrwa} is more than a zone, which has {zone} pages; legal: up to that"
+        ));
+    }
+    if zrwa == 0 || zrwa % zrwa_granule != 0 {
+        return conflict(format!(
+            "zns.zrwa_granule = {zrwa_granule} does not divide zns.zrwa = {zrwa}; legal: a divisor of a \
+             window that is not 0"
         ));
     }
     Ok(())

@@ -64,6 +64,10 @@ pub enum Refusal {
     Short(u32),
     /// What is trimmed is not all that was written of the zone.
     PartOfZone,
+    /// The page is not among those that the zone takes now: from the first on, before the second.
+    OutsideWindow(u32, u32),
+    /// To write the page, this one would be passed over, which was not written.
+    LeavesOut(u32),
 }
 
 impl Fault {
@@ -133,6 +137,17 @@ impl fmt::Display for Fault {
                     f,
                     "page {page} cannot be trimmed: a zone is reset as a whole, and the request covers \
                      a part of what was written of zone {zone}"
+                ),
+                Refusal::OutsideWindow(from, until) => write!(
+                    f,
+                    "page {page} cannot be written: zone {zone} takes pages from {from} to {} now, twice \
+                     its window from its write pointer (zns.zrwa)",
+                    until.saturating_sub(1)
+                ),
+                Refusal::LeavesOut(left) => write!(
+                    f,
+                    "page {page} cannot be written: the write pointer of zone {zone} would pass page \
+                     {left}, which was not written"
                 ),
             },
         }

@@ -426,7 +426,7 @@ impl PageSpace {
         let lacks_block = |stream: &Stream| frontiers[stream.index()].block.is_none();
         match &self.placing {
             _ if stream != Stream::Data => stream,
-            None if open && self.has_raw_zones() => self.free_class().unwrap_or(stream),
+            None if open && self.has_raw_zones() => self.free_classes().next().unwrap_or(stream),
             None if open && !lacks_block(&stream) => self.moved_data,
             None => stream,
             Some(placing) => {

@@ -79,10 +79,10 @@ impl PageSpace {
         self.zones.as_ref().is_some_and(|zones| zones.rules.raw)
     }
 
-    /// A class of data without a zone.
-    pub fn free_class(&self) -> Option<Stream> {
+    /// Classes of data without a zone.
+    pub fn free_classes(&self) -> impl Iterator<Item = Stream> + '_ {
         let frontiers = &self.planes[ALL.index()].frontiers;
-        Stream::classes().find(|stream| frontiers[stream.index()].block.is_none())
+        Stream::classes().filter(|stream| frontiers[stream.index()].block.is_none())
     }
 
     /// The zone of a class is full: the class is free for another one.
@@ -154,7 +154,7 @@ impl PageSpace {
     }
 
     /// The host resets a zone: when the drive knows.
-    pub(super) fn zone_reset(&self, board: &mut Board, after: When) -> When {
+    pub fn zone_reset(&self, board: &mut Board, after: When) -> When {
         if self.zones.is_none() {
             return after;
         }
