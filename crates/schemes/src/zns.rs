@@ -18,7 +18,8 @@
 //! The host looks up and reads one page.
 //!
 //! # Write
-//! The host appends the page to the zone of its class, and updates its table.
+//! The host appends the page to the zone of its class, and updates its table. A page in a window stays
+//! in memory until the write pointer passes it.
 //!
 //! # Reclaim
 //! When a zone is full and fewer than `zns.reserve` are empty: the host chooses a victim
@@ -26,7 +27,7 @@
 //! copies them (`zns.copy_in_device`); then it resets the victim, which erases its blocks.
 //!
 //! # Recovery
-//! Drive: a zone is written up to the last page that was programmed. Host: as the page FTL, from the
+//! Drive: a zone is written up to the last page that was programmed; what windows held is there. Host: as the page FTL, from the
 //! out-of-band area of every page; zones that are half written are written on, or finished
 //! (`zns.after_cut`), but not where that would leave too few empty ones to collect with.
 //!
@@ -35,7 +36,8 @@
 //! command for each page that its collection reads, for each that it appends, and for each reset
 //! and finish; none for a copy within the drive. A program that fails leaves a hole in its zone, of
 //! which an append tells the host: a page that is copied is then read and sent again. A zone is the
-//! same blocks each time. The drive's memory is 8 bytes a zone whatever the zones hold.
+//! same blocks each time. The drive's memory is 8 bytes a zone whatever the zones hold, and the frames of
+//! windows.
 //!
 //! # Settings
 //! The table in `zns/settings.rs`, and the groups `gc`, `placement` and `alloc` but for `alloc.unit`.

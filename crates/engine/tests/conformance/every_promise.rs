@@ -79,7 +79,8 @@ fn check(scheme: &str, faults: Faults, seen: &Seen) {
     let asked = |key: &str| faults.iter().any(|(known, _)| known.contains(key));
     // A zone with a block whose program failed gains less than others: with room enough it is never
     // collected, and nothing retires (but by fifo: `schemes/zns.rs`). Erases that fail retire blocks.
-    let may_keep_all = schemes::find(scheme).expect("a scheme").0.maps_in_host && !asked("erase_");
+    let is_zoned = schemes::find(scheme).expect("a scheme").0.maps_in_host;
+    let may_keep_all = is_zoned && asked("program_") && !asked("erase_");
     let happened = [
         ("factory_bad", seen.factory_bad > 0, asked("factory_bad")),
         ("failed program", seen.failed_programs > 0, asked("program_")),

@@ -1,17 +1,17 @@
 //! Windows of zones that the workload writes: what memory takes, what moves a write pointer, what is
 //! refused, and what a power cut leaves.
 
-use crate::common::{flush, open, pages, place, record, submit, tiny};
+use crate::common::{flush, open, pages, place, record, submit, tiny, version};
 use ftlab_engine::board::nand::fault::CutOutcome;
 use ftlab_engine::board::nand::record::Operation;
 use ftlab_engine::config::Config;
-use ftlab_engine::meter::{Cause, Event};
+use ftlab_engine::meter::{Cause, Event, Level};
 use ftlab_engine::request::{Op, Request};
 use ftlab_engine::rng::{Purpose, Rng};
 use ftlab_engine::schemes;
 use ftlab_engine::schemes::Location;
 use ftlab_engine::ssd::Device;
-use ftlab_engine::units::{Lpn, Ppn};
+use ftlab_engine::units::{Lpn, Ppn, Tag};
 
 type Pairs<'a> = &'a [(&'a str, &'a str)];
 
@@ -23,6 +23,16 @@ const WINDOWS: Pairs<'_> = &[
     ("zns.max_open", "3"),
     ("zns.zrwa", "4"),
     ("zns.zrwa_granule", "2"),
+    ("device.ram_nonvolatile", "true"),
+];
+
+/// Windows as long as a zone, granules that no zone is a multiple of, a part of a zone, narrow zones.
+const SHAPES: [Pairs<'_>; 5] = [
+    &[],
+    &[("zns.zrwa", "8"), ("zns.zrwa_granule", "8")],
+    &[("zns.zrwa", "6"), ("zns.zrwa_granule", "3")],
+    &[("zns.zrwa", "3"), ("zns.zrwa_granule", "1"), ("zns.zone_capacity", "75%")],
+    &[("zns.width", "1"), ("zns.zrwa", "2"), ("zns.zrwa_granule", "1")],
 ];
 
 fn opened(pairs: Pairs<'_>) -> (Config, Box<dyn Device>) {
@@ -99,7 +109,12 @@ fn what_a_window_does_not_take_is_refused() {
         let error = device.submit(&pages(&config, op, first, count)).expect_err("refused");
         error.to_string()
     };
-    let cases: [(&[_], _, &str); 6] = [
+    let cases: [(&[_], _, &str); 7] = [
+        (
+            &[(Op::Write, 0, 8), (Op::Flush, 0, 0)],
+            (Op::Write, 1, 1),
+            "zone 0 is full, and is written again after a trim",
+        ),
         (&[(Op::Write, 0, 5)], (Op::Write, 1, 1), "zone 0 takes pages from 2 to 7 now"),
         (&[(Op::Write, 0, 1)], (Op::Write, 5, 1), "zone 0 would pass page 1"),
         (&[], (Op::Write, 7, 1), "the write pointer of zone 0 would pass page 0"),
@@ -124,6 +139,8 @@ fn a_zone_in_memory_alone_is_active_and_can_be_reset() {
     let (config, mut device) = opened(&[]);
     let device = device.as_mut();
     [2, 9, 17].into_iter().for_each(|page| submit(device, &config, Op::Write, page));
+    let active = |device: &dyn Device| device.board().meter().level_now(Level::ActiveZones);
+    assert_eq!(active(device), Some(3), "also those in memory alone");
     let trim = pages(&config, Op::Trim, 8, 8);
     device.submit(&trim).expect("a whole zone is reset");
     assert_eq!(device.board().meter().events(Event::ZoneResets), 1);
@@ -133,91 +150,171 @@ fn a_zone_in_memory_alone_is_active_and_can_be_reset() {
     assert_eq!(device.board().meter().total_programs(), 0);
 }
 
-/// Zones in turn, the pages of a window in any order and some of them twice, and a flush when a zone
-/// is written: every page is programmed once.
+/// Pages of a zone.
+fn zone_pages(config: &Config) -> u64 {
+    let hundredths = (100.0 * config.scheme.zns.zone_capacity).round() as u64;
+    let blocks = config.scheme.zns.width.0.map_or(2, u64::from);
+    blocks * (hundredths * u64::from(config.device.units_per_block()) / 100)
+}
+
+/// Zones in turn, the last one too, which may be shorter: of two zones side by side pages of a window in
+/// any order and some of them twice, and a flush when both are written.
 fn shuffled(config: &Config) -> Vec<Request> {
     let mut rng = Rng::new(7, Purpose::Workload);
+    let (zone, logical) = (zone_pages(config), config.device.logical_pages());
+    let window = u64::from(config.scheme.zns.zrwa);
     let mut all = Vec::new();
-    for turn in 0..36u64 {
-        let first = turn * 8 % config.device.logical_pages().min(96);
-        if turn >= 12 {
-            all.push(pages(config, Op::Trim, first, 8));
-        }
-        for window in [first, first + 4] {
-            let mut order: Vec<u64> = (window..window + 4).collect();
-            (1..4).rev().for_each(|at| order.swap(at, rng.below(at as u32 + 1) as usize));
-            for page in order {
-                all.push(pages(config, Op::Write, page, 1));
-                if rng.below(3) == 0 {
-                    all.push(pages(config, Op::Write, page, 1));
+    for turn in 0..3 {
+        for pair in (0..logical).step_by(2 * zone as usize) {
+            let firsts = [pair, pair + zone].into_iter().filter(|&first| first < logical);
+            let zones: Vec<_> = firsts.map(|first| first..(first + zone).min(logical)).collect();
+            for zone in zones.iter().filter(|_| turn > 0) {
+                all.push(pages(config, Op::Trim, zone.start, zone.end - zone.start));
+            }
+            for from in (0..zone).step_by(window as usize) {
+                for zone in &zones {
+                    let until = (zone.start + from + window).min(zone.end);
+                    let mut order: Vec<u64> = (zone.start + from..until).collect();
+                    (1..order.len()).rev().for_each(|at| {
+                        order.swap(at, rng.below(at as u32 + 1) as usize);
+                    });
+                    for page in order {
+                        let times = 1 + usize::from(rng.below(3) == 0);
+                        all.extend(std::iter::repeat_n(pages(config, Op::Write, page, 1), times));
+                    }
                 }
             }
+            all.push(Request { sectors: 0, ..pages(config, Op::Flush, 0, 1) });
         }
-        all.push(Request { sectors: 0, ..pages(config, Op::Flush, 0, 1) });
     }
     all
 }
 
 #[test]
 fn whatever_the_order_within_windows_a_page_is_programmed_once() {
-    let (config, mut device) = opened(&[]);
-    let requests = shuffled(&config);
-    let written = requests.iter().filter(|request| request.op == Op::Write).count() as u64;
-    for request in &requests {
-        device.submit(request).expect("as it should be");
+    for shape in SHAPES {
+        let (config, mut device) = opened(shape);
+        let requests = shuffled(&config);
+        let written = requests.iter().filter(|request| request.op == Op::Write).count() as u64;
+        for request in &requests {
+            device.submit(request).unwrap_or_else(|error| panic!("{shape:?}: {error}"));
+        }
+        device.audit().expect("sound");
+        let meter = device.board().meter();
+        let logical = config.device.logical_pages();
+        assert_eq!(meter.total_programs(), 3 * logical, "{shape:?}");
+        let again = meter.events(Event::BufferHits);
+        assert_eq!(written - again, 3 * logical, "{again} were written again in memory");
+        assert!(again > 40, "{again}");
+        assert_eq!(meter.level_now(Level::ActiveZones), Some(0), "{shape:?}");
     }
-    device.audit().expect("sound");
-    let meter = device.board().meter();
-    assert_eq!(meter.total_programs(), 36 * 8);
-    let again = meter.events(Event::BufferHits);
-    assert_eq!(written - again, 36 * 8, "{again} were written again in memory");
-    assert!(again > 50, "{again}");
 }
 
-/// The power goes at every operation: what was written is there, on flash or in its window, and zones
-/// go on where they stood.
+/// What every page holds before each of the requests.
+fn versions(device: &dyn Device, requests: &[Request], logical: u64) -> Vec<Vec<Tag>> {
+    let mut device = device.duplicate();
+    let mut all = Vec::new();
+    for request in requests {
+        all.push((0..logical as u32).map(|page| version(device.as_ref(), page)).collect());
+        device.submit(request).expect("as it should be");
+    }
+    all
+}
+
+/// The power goes at every operation, and again in the recovery: what was written is there, on flash
+/// or in its window, in the version that was written last, and zones go on where they stood.
 #[test]
 fn windows_are_there_again_after_a_power_cut() {
-    let (config, device) = opened(&[]);
-    let requests = shuffled(&config);
     let mut cuts = 0;
-    for outcome in CutOutcome::ALL {
-        for cut in 0.. {
-            let mut device = device.duplicate();
-            device.board_mut().nand_mut().faults_mut().cut_power_after(cut, outcome);
-            let cut_in = requests.iter().position(|request| device.submit(request).is_err());
-            let Some(cut_in) = cut_in else { break };
-            cuts += 1;
-            device.power_cycle().expect("it recovers");
-            device.audit().unwrap_or_else(|error| panic!("{outcome:?} {cut}: {error}"));
-            let torn = requests[cut_in];
-            let range = torn.first_sector..torn.first_sector + u64::from(torn.sectors);
-            for page in (0..96).filter(|page| !range.contains(page)) {
-                submit(device.as_mut(), &config, Op::Read, page);
+    for shape in SHAPES {
+        let (config, device) = opened(shape);
+        let requests = shuffled(&config);
+        let expected = versions(device.as_ref(), &requests, config.device.logical_pages());
+        for outcome in CutOutcome::ALL {
+            for cut in 0.. {
+                let mut device = device.duplicate();
+                device.board_mut().nand_mut().faults_mut().cut_power_after(cut, outcome);
+                let cut_in = requests.iter().position(|request| device.submit(request).is_err());
+                let Some(cut_in) = cut_in else { break };
+                cuts += 1;
+                if cut % 3 == 0 {
+                    device.board_mut().nand_mut().faults_mut().cut_recovery_after(0, outcome);
+                    let _ = device.power_cycle();
+                    device.board_mut().nand_mut().faults_mut().forget_cut();
+                }
+                device.power_cycle().expect("it recovers");
+                let case = format!("{shape:?} {outcome:?} {cut}");
+                device.audit().unwrap_or_else(|error| panic!("{case}: {error}"));
+                goes_on(device.as_mut(), &config, (&requests, cut_in, outcome), &expected, &case);
             }
-            // What the cut interrupted is asked for again, and all that came behind it, unless it left
-            // a hole, for which a zone is a page short; every zone can be begun anew.
-            let rest = &requests[cut_in..];
-            let rest = if outcome == CutOutcome::Torn { &[] } else { rest };
-            for request in rest {
-                device.submit(request).unwrap_or_else(|e| panic!("{outcome:?} {cut}: {e}"));
-            }
-            for zone in 0..12 {
-                device.submit(&pages(&config, Op::Trim, 8 * zone, 8)).expect("it is reset");
-                device.submit(&pages(&config, Op::Write, 8 * zone, 8)).expect("it is written");
-                flush(device.as_mut());
-                device.submit(&pages(&config, Op::Read, 8 * zone, 8)).expect("it is read");
-            }
-            device.audit().unwrap_or_else(|error| panic!("{outcome:?} {cut}: {error}"));
         }
     }
-    assert!(cuts > 200, "{cuts} cuts");
+    assert!(cuts > 1000, "{cuts} cuts");
+}
+
+/// Whatever became of the request that was cut: all others are as they were before it.
+fn goes_on(
+    device: &mut dyn Device,
+    config: &Config,
+    (requests, cut_in, outcome): (&[Request], usize, CutOutcome),
+    expected: &[Vec<Tag>],
+    case: &str,
+) {
+    let torn = requests[cut_in];
+    let range = torn.first_sector..torn.first_sector + u64::from(torn.sectors);
+    for (page, &before) in (0..).zip(&expected[cut_in]) {
+        // A reset that was cut may have lost what the host has given up.
+        if !range.contains(&u64::from(page)) {
+            assert_eq!(version(device, page), before, "{case}: page {page}");
+            submit(device, config, Op::Read, page.into());
+        }
+    }
+    // What the cut interrupted is asked for again, and all that came behind it, unless it left a hole,
+    // for which a zone is a page short; every zone can be begun anew.
+    let rest = if outcome == CutOutcome::Torn { &[] } else { &requests[cut_in..] };
+    for request in rest {
+        device.submit(request).unwrap_or_else(|error| panic!("{case}: {error}"));
+    }
+    let (zone, logical) = (zone_pages(config), config.device.logical_pages());
+    for first in (0..logical).step_by(zone as usize) {
+        let size = zone.min(logical - first);
+        device.submit(&pages(config, Op::Trim, first, size)).expect("it is reset");
+        device.submit(&pages(config, Op::Write, first, size)).expect("it is written");
+        flush(device);
+        device.submit(&pages(config, Op::Read, first, size)).expect("it is read");
+    }
+    device.audit().unwrap_or_else(|error| panic!("{case}: {error}"));
+}
+
+/// The first page of a zone waits for nobody while another zone's window is full, and the page behind a
+/// full window waits for the program of the page whose frame it takes.
+#[test]
+fn a_page_waits_for_the_frame_of_its_own_window() {
+    let (config, mut device) = opened(&[
+        ("timing.profile", "parallel"),
+        ("host.queue_depth", "1"),
+        ("zns.zrwa_granule", "1"),
+    ]);
+    let takes = |device: &mut dyn Device, page: u64| {
+        let write = pages(&config, Op::Write, page, 1);
+        device.submit(&write).expect("as it should be").device()
+    };
+    let alone = takes(device.as_mut(), 0);
+    (1..4).for_each(|page| submit(device.as_mut(), &config, Op::Write, page));
+    let behind = takes(device.as_mut(), 4);
+    let elsewhere = takes(device.as_mut(), 8);
+    assert!(behind > alone, "{behind} ns behind a full window, {alone} ns before");
+    assert_eq!(elsewhere, alone, "another zone's window has room");
 }
 
 #[test]
 fn settings_of_windows_are_held_against_zones() {
     let (row, _) = schemes::find("zns").expect("in the table");
-    let cases: [(Pairs<'_>, &str); 4] = [
+    let cases: [(Pairs<'_>, &str); 5] = [
+        (
+            &[("device.ram_nonvolatile", "false")],
+            "zns.zrwa = 4 is of memory that outlives the power",
+        ),
         (
             &[("zns.mode", "host_log")],
             "zns.zrwa = 4, zns.zrwa_granule = 2 under zns.mode = host_log",

@@ -4,7 +4,7 @@
 //!
 //! A value stands for the hash of its bytes: equal values, equal bytes ([`Tag`]).
 //!
-//! What this is not: who has a page, and whether it is still valid.
+//! What this is not: who has a page. Flash is asked whether it is still valid.
 
 use ftlab_flash::board::Board;
 use ftlab_flash::rng::mix;
@@ -268,7 +268,13 @@ impl Values {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::settings::SharedSettings;
+    use ftlab_flash::board::nand::state::PageKind;
+    use ftlab_flash::board::when::When;
+    use ftlab_flash::meter::Cause;
+    use ftlab_flash::request::{PageIo, RequestShape};
     use ftlab_flash::rng::{Purpose, Rng};
+    use ftlab_flash::units::{BlockId, Lpn};
 
     /// Against a plain list in the order of writing.
     #[test]
@@ -339,5 +345,45 @@ mod tests {
         let mut values = Values::new(0);
         assert!(!values.written(Tag(1), Ppn(1)));
         assert_eq!((values.find(Tag(1)), values.len()), (None, 0));
+    }
+
+    /// A value is forgotten with the page that holds it, once that is dead: not while it is valid, and
+    /// not with another page that holds the same.
+    #[test]
+    fn a_value_dies_with_its_page() {
+        let mut config = SharedSettings::default();
+        let bytes = 64 * config.device.page_bytes.0;
+        config.device.set_capacity(bytes, bytes);
+        let mut board = Board::new(&config, 1, 8);
+        let (value, other) = (Tag(7), Tag(8));
+        let mut write = |offset: u32, data: Tag| {
+            let request =
+                RequestShape { first_lpn: Lpn(offset), pages: 1, index: 0, sectors: 4, hint: None };
+            let io = PageIo { lpn: Lpn(offset), sectors: 15, cause: Cause::Host, data, request };
+            let page = board.geometry().page(BlockId(0), offset);
+            let _ = board
+                .program_update(page, None, &io, PageKind::Data, When::START)
+                .expect("it works");
+            page
+        };
+        let pages = [write(0, value), write(1, value), write(2, other)];
+        let mut values = Values::new(4);
+        values.written(value, pages[1]);
+        values.written(other, pages[2]);
+        assert_eq!(values.check(&board), Ok(()));
+        values.forget_dead(&board, Some(pages[1]));
+        assert_eq!(values.find(value), Some(pages[1]), "another logical page is there still");
+        board.nand_mut().invalidate(pages[0]);
+        values.forget_dead(&board, Some(pages[0]));
+        assert_eq!(values.find(value), Some(pages[1]), "another page holds it");
+        board.nand_mut().invalidate(pages[1]);
+        let error = values.check(&board).expect_err("the page is dead");
+        assert!(error.contains("value 7"), "{error}");
+        values.forget_dead(&board, Some(pages[1]));
+        assert_eq!((values.find(value), values.check(&board)), (None, Ok(())));
+        values.forget_lost(&board, (Some(pages[2]), other));
+        assert_eq!(values.find(other), Some(pages[2]), "it was read");
+        values.forget_lost(&board, (Some(pages[2]), Tag::UNREADABLE));
+        assert_eq!(values.find(other), None);
     }
 }

@@ -22,8 +22,8 @@ use crate::plan::footprint::Footprint;
 use crate::plan::future;
 use crate::plan::layout::Layout;
 use crate::plan::refusals::{
-    refuse_other_caches, refuse_prefix_of_all, refuse_second_passes, refuse_to_repeat,
-    refuse_unequal_prefixes, refuse_what_has_no_model,
+    refuse_other_caches, refuse_prefix_of_all, refuse_second_passes, refuse_to_fill_windows,
+    refuse_to_repeat, refuse_unequal_prefixes, refuse_what_has_no_model,
 };
 use crate::plan::repeat::Repeat;
 use crate::plan::scheme_plan::SchemePlan;
@@ -261,6 +261,7 @@ fn runs(
     let runs: Vec<SchemePlan> = chosen.into_iter().map(with_mode).collect::<Result<_>>()?;
     refuse_unequal_prefixes(&runs)?;
     refuse_other_caches(&runs, modes.cache())?;
+    refuse_to_fill_windows(&runs)?;
     refuse_what_has_no_model(&runs)?;
     Ok(runs)
 }

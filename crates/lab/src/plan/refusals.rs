@@ -153,3 +153,18 @@ pub fn refuse_what_has_no_model(runs: &[SchemePlan]) -> Result<()> {
     }
     Ok(())
 }
+
+/// Preparing writes and never flushes, and the last window of a zone moves to flash by a flush alone.
+pub fn refuse_to_fill_windows(runs: &[SchemePlan]) -> Result<()> {
+    let writes = |mode: &Mode| !matches!(mode, Mode::None | Mode::Snapshot(_));
+    for SchemePlan { chosen: Chosen { config, name, row, .. }, mode, .. } in runs {
+        let pages = config.scheme.zns.zrwa;
+        if row.maps_in_host && pages > 0 && writes(mode) {
+            return Err(Error::usage(format!(
+                "--precondition {mode} does not go with the windows of {name} (zns.zrwa = {pages}): it \
+                 flushes nothing, and zones would stay active; legal: none, or zns.zrwa = 0"
+            )));
+        }
+    }
+    Ok(())
+}

@@ -90,6 +90,11 @@ fn everything_that_can_be_refused_is_refused_before_a_run() {
     let after = Some(home.path().join("after.snap"));
     let lasting = Experiment { set: set.into_iter().collect(), save_snapshot: after, ..base() };
     refused(lasting, "--save-snapshot");
+    let windows = ["zns.mode=raw", "zns.zrwa=16", "device.ram_nonvolatile=true"];
+    let filled = || Experiment { set: windows.into_iter().collect(), ..small("zns", WRITES) };
+    refused(filled(), "--precondition fill does not go with the windows of zns (zns.zrwa = 16)");
+    let cold = "none,cache=cold".parse().unwrap();
+    refused(Experiment { precondition: cold, ..filled() }, "keeps its memory over a power cut");
     // What no text can say cannot be said without text either.
     for depth in [0, u32::MAX] {
         let timing = Some(Timing::ClosedLoop { depth: Some(depth) });

@@ -2,9 +2,9 @@
 //!
 //! The logical pages are the zones' own, one after another. The next page of a zone is the only one
 //! that can be written, unless zones have windows (`window.rs`); a trim of all that was written of a
-//! zone resets it. Anything else is refused
-//! and ends the run: a device that goes on would hold something else than its host believes. A zone
-//! takes a free line when it is begun, and may be short of what that line has not.
+//! zone resets it. Anything else is refused and ends the run: a device that goes on would hold
+//! something else than its host believes. A zone takes a free line when it is begun, and may be short
+//! of what that line has not.
 
 use ftlab_flash::board::Board;
 use ftlab_flash::board::nand::fault::{Fault, Refusal};
@@ -31,6 +31,8 @@ pub(super) struct Zone {
     pub(super) class: Option<Stream>,
     /// Pages before its write pointer.
     written: u32,
+    /// Pages behind it that are in its window.
+    pub(super) held: u32,
 }
 
 /// The zones, and where their pages are.
@@ -111,7 +113,7 @@ impl RawZones {
 
     /// The latter.
     fn is_stuck(&self, number: usize) -> bool {
-        self.is_short(number) && !self.held_from(number).is_empty()
+        self.zones[number].held > 0 && self.is_short(number)
     }
 
     /// Whether it has no room for its last pages.
@@ -179,6 +181,7 @@ impl RawZones {
         if zone.written == size || !self.space.zone_has_room(class) {
             zone.class = None;
             self.space.leave_zone(board, class);
+            self.tell_active(board);
         }
     }
 
@@ -186,31 +189,30 @@ impl RawZones {
     pub fn trim(&mut self, board: &mut Board, io: &PageIo, after: When) -> Result<When, Fault> {
         let number = self.zone_of(io.lpn);
         let zone = self.zones[number];
-        let written = self.first(number)..self.pointer(number);
-        let held = self.held_from(number);
-        let end = held.last().map_or(written.end, |last| last.0 + 1);
-        if end == written.start {
+        if zone.written + zone.held == 0 {
             return Ok(after);
         }
+        let written = self.first(number)..self.pointer(number);
+        let end = self.held(number).last().map_or(written.end, |last| last.0 + 1);
         let first = io.request.first_lpn.0;
         let covers = first <= written.start && first + io.request.pages >= end;
         if !covers {
             return Err(self.refused(io.lpn, Refusal::PartOfZone));
         }
-        if let Some(window) = &mut self.window {
-            held.iter().for_each(|&lpn| window.forget(board, lpn));
-        }
+        self.forget_window(board, number);
         for lpn in written.map(Lpn) {
             let page = self.entry(lpn).expect("pages before the write pointer were written");
             self.space.invalidate(board, page);
             self.entries[lpn.index()] = 0;
         }
         self.zones[number] = Zone::default();
-        match zone.line {
-            Some(line) => self.space.reset_zone(board, line, after),
+        let reset = match zone.line {
+            Some(line) => self.space.reset_zone(board, line, after)?,
             // All of it was in the window.
-            None => Ok(self.space.zone_reset(board, after)),
-        }
+            None => self.space.zone_reset(board, after),
+        };
+        self.tell_active(board);
+        Ok(reset)
     }
 
     pub fn locate(&self, lpn: Lpn) -> Location {
@@ -284,7 +286,7 @@ impl RawZones {
         let written = pages.take_while(|&lpn| self.entry(lpn).is_some()).count() as u32;
         let line = Some(self.space.zone_of(board.nand(), page));
         let class = Stream::classes().find(|&class| self.space.open_zone(class) == line);
-        self.zones[number] = Zone { line, class, written };
+        self.zones[number] = Zone { line, class, written, held: 0 };
         self.leave_if_full(board, number);
     }
 }

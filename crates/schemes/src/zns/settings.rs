@@ -209,6 +209,12 @@ fn check_window(config: &Config) -> Result<(), SettingError> {
              appends; legal: their defaults, or zns.mode = raw"
         ));
     }
+    if !config.device.ram_nonvolatile {
+        return conflict(format!(
+            "zns.zrwa = {zrwa} is of memory that outlives the power, which device.ram_nonvolatile = \
+             false denies; legal: device.ram_nonvolatile = true"
+        ));
+    }
     let zone = zoned(config).full_line();
     if zrwa > zone {
         return conflict(format!(

@@ -17,11 +17,15 @@ use ftlab_flash::request::{PageIo, RequestShape};
 use ftlab_flash::units::{Lpn, Tag};
 use ftlab_ftl::answers::Unsettled;
 use ftlab_ftl::parts::held_pages::{Held, HeldPages};
+use ftlab_ftl::parts::page_space::Stream;
+use std::ops::Range;
 
 /// The windows of all zones.
 #[derive(Clone)]
 pub(super) struct Windows {
     held: HeldPages,
+    /// From when on each frame is free: those of a window by class, and by place in their zone.
+    free: Vec<When>,
     /// Pages of a window.
     pages: u32,
     granule: u32,
@@ -32,7 +36,9 @@ impl Windows {
     pub fn new(board: &Board, config: &Config) -> Option<Box<Self>> {
         let (pages, granule) = (config.own.zrwa, config.own.zrwa_granule);
         let held = || HeldPages::new(window_frames(config), board.geometry().logical_pages);
-        (pages > 0).then(|| Box::new(Windows { held: held(), pages, granule }))
+        let classes = Stream::classes().map(|class| class as usize + 1).max().unwrap_or(0);
+        let free = || vec![When::START; classes * pages as usize];
+        (pages > 0).then(|| Box::new(Windows { held: held(), free: free(), pages, granule }))
     }
 
     /// A page, where a window holds it.
@@ -40,31 +46,29 @@ impl Windows {
         self.held.find(lpn).map(|slot| self.held.get(slot))
     }
 
-    /// A page is the host's no more.
-    pub fn forget(&mut self, board: &mut Board, lpn: Lpn) {
-        let free = self.held(lpn).expect("it is held").ready;
-        self.leave(board, lpn, free);
+    /// The frame of a page: as many pages further on in its zone there is another one's.
+    fn frame(&mut self, class: Stream, offset: u32) -> &mut When {
+        &mut self.free[class as usize * self.pages as usize + (offset % self.pages) as usize]
     }
 
-    /// A page leaves; its frame is free from `ready`.
-    fn leave(&mut self, board: &mut Board, lpn: Lpn, ready: When) {
+    fn leave(&mut self, lpn: Lpn, ready: When) {
         let slot = self.held.find(lpn).expect("it is held");
         self.held.leave(slot, ready);
-        self.tell(board);
     }
 
-    fn put(&mut self, board: &mut Board, io: &PageIo, after: When) -> When {
+    /// A page is written in its frame, which is free from then on; whether it was not there before.
+    fn put(&mut self, board: &mut Board, io: &PageIo, free: When, after: When) -> (When, bool) {
         let known = self.held.find(io.lpn);
         board.event(Event::BufferLookups, 1);
         board.event(Event::BufferHits, u64::from(known.is_some()));
         let (slot, free) = match known {
             Some(slot) => (slot, self.held.get(slot).ready),
-            None => self.held.enter(io.lpn),
+            None => (self.held.enter(io.lpn).0, free),
         };
         let done = board.ram_pages(RamWork::Data, 1, after.waits_for_buffer(free));
         self.held.write(slot, io.data, io.sectors, done);
         self.tell(board);
-        done
+        (done, known.is_none())
     }
 
     fn tell(&self, board: &mut Board) {
@@ -91,23 +95,29 @@ impl RawZones {
         after: When,
     ) -> Result<When, Fault> {
         let number = self.zone_of(io.lpn);
-        let (from, end) = (self.pointer(number), self.end(number));
+        let (first, from, end) = (self.first(number), self.pointer(number), self.end(number));
         let Windows { pages, granule, .. } = *self.window();
         let until = end.min(from + 2 * pages);
         if !(from..until).contains(&io.lpn.0) {
             return Err(self.refused(io.lpn, Refusal::OutsideWindow(from, until)));
         }
         let class = self.class(io.lpn)?;
-        self.zones[number].class = Some(class);
+        if self.zones[number].class.replace(class).is_none() {
+            self.tell_active(board);
+        }
         // Granules are a zone's, wherever a power cut left its pointer.
-        let first = self.first(number);
-        let passed = (io.lpn.0 + 1 - first).saturating_sub(pages).next_multiple_of(granule);
+        let offset = io.lpn.0 - first;
+        let passed = (offset + 1).saturating_sub(pages).next_multiple_of(granule);
         self.pass(board, (number, first + passed), io.lpn, after)?;
-        Ok(self.window().put(board, io, after))
+        let window = self.window();
+        let free = *window.frame(class, offset);
+        let (done, is_new) = window.put(board, io, free, after);
+        self.zones[number].held += u32::from(is_new);
+        Ok(done)
     }
 
     /// Moves the pointer of a zone up to a page, since another one is to be written; that one waits for
-    /// a frame.
+    /// its frame.
     fn pass(
         &mut self,
         board: &mut Board,
@@ -129,23 +139,31 @@ impl RawZones {
 
     /// Programs the page at the pointer of a zone; its frame is free when that is done.
     fn program(&mut self, board: &mut Board, lpn: Lpn, after: When) -> Result<When, Fault> {
+        let class = self.class(lpn)?;
         let Held { tag, sectors, ready, .. } = *self.window().held(lpn).expect("it is held");
         let request = RequestShape { first_lpn: lpn, pages: 1, index: 0, sectors: 4, hint: None };
         let io = PageIo { lpn, sectors, cause: Cause::Host, data: tag, request };
         let done = self.append(board, &io, after.waits_for_buffer(ready))?;
         board.event(Event::BufferFlushes, 1);
-        self.window().leave(board, lpn, done);
+        let number = self.zone_of(lpn);
+        let offset = lpn.0 - self.first(number);
+        self.zones[number].held -= 1;
+        let window = self.window();
+        window.leave(lpn, done);
+        *window.frame(class, offset) = done;
+        window.tell(board);
         Ok(done)
     }
 
     /// Moves every pointer as far as whole granules were written, or the rest of a zone.
     pub(super) fn flush(&mut self, board: &mut Board, after: When) -> Result<When, Fault> {
-        if self.window.is_none() {
-            return Ok(after);
-        }
         let mut done = after;
         for number in 0..self.zones.len() {
+            if self.zones[number].held == 0 {
+                continue;
+            }
             for lpn in self.whole_granules(number).map(Lpn) {
+                // A power cut may have left it a page short.
                 if !self.is_short(number) {
                     done = done.join(self.program(board, lpn, after)?);
                 }
@@ -155,21 +173,44 @@ impl RawZones {
     }
 
     /// From the pointer of a zone to the end of the last granule before which all was written.
-    fn whole_granules(&mut self, number: usize) -> std::ops::Range<u32> {
+    fn whole_granules(&mut self, number: usize) -> Range<u32> {
         let (first, from, end) = (self.first(number), self.pointer(number), self.end(number));
-        let held = self.held_from(number);
-        let together = (from..).zip(&held).take_while(|(page, lpn)| lpn.0 == *page).count() as u32;
-        let until = from + together;
+        let together = (from..).zip(self.held(number)).take_while(|(page, lpn)| lpn.0 == *page);
+        let until = from + together.count() as u32;
         let whole = until - (until - first) % self.window().granule;
         from..if until == end { until } else { whole.max(from) }
     }
 
     /// Pages that the window of a zone holds, upwards.
-    pub(super) fn held_from(&self, number: usize) -> Vec<Lpn> {
-        let Some(window) = &self.window else { return Vec::new() };
+    pub(super) fn held(&self, number: usize) -> impl Iterator<Item = Lpn> + '_ {
         let from = self.pointer(number);
-        let pages = (from..self.end(number).min(from + window.pages)).map(Lpn);
-        pages.filter(|&lpn| window.held(lpn).is_some()).collect()
+        let pages = self.window.as_ref().map_or(0, |window| window.pages);
+        let pages = (from..self.end(number).min(from + pages)).map(Lpn);
+        pages.filter(|&lpn| self.window.as_ref().is_some_and(|window| window.held(lpn).is_some()))
+    }
+
+    /// What the window of a zone holds is the host's no more.
+    pub(super) fn forget_window(&mut self, board: &mut Board, number: usize) {
+        let (first, from, end) = (self.first(number), self.pointer(number), self.end(number));
+        let class = self.zones[number].class;
+        let Some(window) = &mut self.window else { return };
+        for lpn in (from..end.min(from + window.pages)).map(Lpn) {
+            let Some(ready) = window.held(lpn).map(|held| held.ready) else { continue };
+            window.leave(lpn, ready);
+            if let Some(class) = class {
+                *window.frame(class, lpn.0 - first) = ready;
+            }
+        }
+        window.tell(board);
+        self.zones[number].held = 0;
+    }
+
+    /// How many zones are active, those among them of which nothing is on flash.
+    pub(super) fn tell_active(&self, board: &mut Board) {
+        if self.window.is_some() {
+            let active = (0..self.zones.len()).filter(|&zone| self.is_active(zone)).count();
+            board.level(Level::ActiveZones, active as u64);
+        }
     }
 
     /// Host pages in windows.
@@ -197,24 +238,29 @@ impl RawZones {
                 let class = self.zones[number].class.or_else(|| self.free_class());
                 self.zones[number].class = class;
             }
+            self.zones[number].held += 1;
             let window = self.window();
             let (slot, _) = window.held.enter(held.lpn);
             window.held.write(slot, held.tag, held.sectors, When::START);
+        }
+        if let Some(window) = &self.window {
             window.tell(board);
         }
+        self.tell_active(board);
     }
 
-    /// Whether a window holds pages of a zone that is active, and none elsewhere.
+    /// Whether a window holds pages of a zone that is active, as many as are counted, and none elsewhere.
     pub(super) fn check_window(&self, number: usize) -> Result<(), String> {
         let Some(window) = &self.window else { return Ok(()) };
-        let first = self.first(number);
-        let all =
-            (first..self.end(number)).filter(|&page| window.held(Lpn(page)).is_some()).count();
-        let within = self.held_from(number).len();
-        if all != within || (all > 0 && !self.is_active(number)) {
+        let all = (self.first(number)..self.end(number)).map(Lpn);
+        let all = all.filter(|&lpn| window.held(lpn).is_some()).count();
+        let (within, counted) = (self.held(number).count(), self.zones[number].held);
+        let is_active = self.is_active(number);
+        if all != within || all != counted as usize || (all > 0 && !is_active) {
+            let active = if is_active { "active" } else { "not active" };
             return Err(format!(
-                "zone {number} has {all} pages in memory, {within} of them in its window, and is {}active",
-                if self.is_active(number) { "" } else { "not " }
+                "zone {number}, which is {active}, has {all} pages in memory, {within} of them in its \
+                 window, and counts {counted}"
             ));
         }
         window.held.self_check()

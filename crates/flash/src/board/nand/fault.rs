@@ -138,11 +138,16 @@ impl fmt::Display for Fault {
                     "page {page} cannot be trimmed: a zone is reset as a whole, and the request covers \
                      a part of what was written of zone {zone}"
                 ),
+                Refusal::OutsideWindow(from, until) if from >= until => write!(
+                    f,
+                    "page {page} cannot be written: zone {zone} is full, and is written again after a trim \
+                     of the whole zone"
+                ),
                 Refusal::OutsideWindow(from, until) => write!(
                     f,
                     "page {page} cannot be written: zone {zone} takes pages from {from} to {} now, twice \
                      its window from its write pointer (zns.zrwa)",
-                    until.saturating_sub(1)
+                    until - 1
                 ),
                 Refusal::LeavesOut(left) => write!(
                     f,

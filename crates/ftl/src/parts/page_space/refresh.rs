@@ -6,8 +6,8 @@
 //! pages go where collection would put them. What is due twice over is moved behind the present
 //! request, as a whole, and nothing else is done then. An open block takes no more pages then; with
 //! lines it is its line that moves. Where free blocks are short garbage is collected first, as before a
-//! write of the host; what does not fit all the same waits behind the others, which move as a whole
-//! where gaps have begun with one.
+//! write of the host; what does not fit in pieces moves as a whole if that fits, and else waits behind
+//! the others, which move as a whole where gaps have begun with one.
 //!
 //! What this is not: collection (no victim is counted, and no threshold adapts), nor who says what is
 //! due. Rules and open points: `docs/papers/refresh.md`.
