@@ -87,10 +87,12 @@ built-tests: build
 tests: ## the tests of every crate
 	$(SMALL_DEVICES) $(CARGO) test --locked --workspace --no-fail-fast
 
-test-long: bench ## what takes longer than CI may: the benchmark's full device, every cut of every variant, machines that fail under a drive, pages at all widths, ten minutes of fuzzing
+test-long: export PACKAGES = $(PYTHON_PACKAGES)
+test-long: bench ## what takes longer than CI may: the benchmark's full device, packed crates compiled with nothing beside them, every cut of every variant, machines that fail under a drive, pages at all widths, ten minutes of fuzzing
 	FTLAB_ALL_CUTS=1 $(SMALL_DEVICES) $(CARGO) test --locked -p ftlab-engine --test conformance
 	FTLAB_ALL_CUTS=1 $(CARGO) test --locked -p ftlab --test cli -- tail::trace_events_are_those_of_the_probe
 	$(CARGO) test --locked -p ftlab-drive --lib -- --ignored
+	tests/packages.sh --alone
 	$(MAKE) demo quick
 	FTLAB_ALL_WIDTHS=1 $(MAKE) browser
 	FTLAB_FUZZ_SECONDS=300 $(CARGO) test --locked --release -p ftlab-engine -p ftlab-trace -p ftlab-nbd --test fuzz_smoke
@@ -127,7 +129,8 @@ test-clients: clients ## and file systems: ext4 through nbdfuse and a loop devic
 	python3 tests/nvme.py $(FTLAB) target/nvme
 	python3 tests/clients.py $(FTLAB) --crashes 200
 
-package: ## packs every crate, and checks what was packed without anything beside it
+package: PACKAGES := $(PYTHON_PACKAGES)
+package: build ## packs every crate, and compares what was packed with what the compiler read
 	tests/packages.sh
 
 wheel: $(MATURIN) ## the Python package, to target/wheels: for any Python from 3.10 on, and for glibc 2.17 where zig can be had
