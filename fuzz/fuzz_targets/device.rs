@@ -1,0 +1,6 @@
+//! Files of devices.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+
+fuzz_target!(|data: &[u8]| ftlab_lab::fuzzing::fuzz_device(data));
