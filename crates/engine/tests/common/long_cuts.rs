@@ -59,9 +59,10 @@ impl Long<'_> {
         for (request, &end) in ends.iter().enumerate() {
             while let Some((turn, cut)) = points.next_if(|&(_, point)| point < end) {
                 let outcome = CutOutcome::ALL[turn % 3];
-                let case = Case { seed: self.seed, warm_up: request, cut, outcome, recut: None };
+                let (seed, within) = (self.seed, cut - begun);
+                let case = Case { seed, warm_up: request, cut: within, outcome, recut: None };
                 let mut one = bench.duplicate();
-                one.cut_after(cut - begun, outcome);
+                one.cut_after(within, outcome);
                 let name = self.name;
                 assert!(one.is_cut_in_next_request(), "{name}: no operation {cut} in {request}");
                 if turn.is_multiple_of(7) {

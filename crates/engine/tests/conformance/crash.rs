@@ -7,7 +7,7 @@
 //! recovery is.
 
 use crate::common::cuts::{
-    Case, Cuts, Keeps, LOGICAL_BLOCKS, Spread, every_cut, hundred_cuts, run,
+    Case, Cuts, GAP_EVERY, Keeps, LOGICAL_BLOCKS, Spread, every_cut, hundred_cuts, run,
 };
 use crate::common::faults;
 use crate::common::long_cuts::Long;
