@@ -3,4 +3,6 @@
 
 use libfuzzer_sys::fuzz_target;
 
-fuzz_target!(|data: &[u8]| ftlab_lab::fuzzing::fuzz_experiment(data));
+fuzz_target!(|data: &[u8]| {
+    let _ = ftlab_lab::fuzzing::fuzz_experiment(data);
+});

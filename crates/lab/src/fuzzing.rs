@@ -1,6 +1,6 @@
 //! Entry points for fuzzing, shared by the libFuzzer targets and by the tests on the stable toolchain:
 //! files that users write, and files of ours that are read back. Whatever the bytes, each is refused in
-//! words or means what it says. Nothing here is part of the interface.
+//! words or means what it says; every function tells which of the two it was. Nothing here is part of the interface.
 
 use std::fs;
 use std::ops::ControlFlow;
@@ -24,11 +24,14 @@ use crate::selection::Chosen;
 
 /// Experiments from TOML, and their plans. What is legal means the same when it is written and read
 /// again. Nothing outside the program is opened: no device, workload or snapshot of a path.
-pub fn fuzz_experiment(data: &[u8]) {
-    let Ok(text) = std::str::from_utf8(data) else { return };
+pub fn fuzz_experiment(data: &[u8]) -> bool {
+    let Ok(text) = std::str::from_utf8(data) else { return false };
     let mut experiment = match Experiment::from_toml(text) {
         Ok(experiment) => experiment,
-        Err(error) => return assert!(error.to_string().contains("line "), "{error}"),
+        Err(error) => {
+            assert!(error.to_string().contains("line "), "{error}");
+            return false;
+        }
     };
     let written = experiment.to_toml().expect("what was read can be written");
     let again = Experiment::from_toml(&written);
@@ -39,14 +42,16 @@ pub fn fuzz_experiment(data: &[u8]) {
     let reaches_out = |text: &str| text.contains(['/', '\\', '*', '?', '[']) || text.contains('-');
     let snapshot = experiment.precondition.to_string().contains("snapshot");
     if reaches_out(&experiment.workload) || is_path(&experiment.device) || snapshot {
-        return;
+        return false;
     }
     (experiment.trace_dir, experiment.save_snapshot) = (None, None);
     (experiment.requests_out, experiment.trace_out) = (None, None);
-    match experiment.plan_with(&Brief::default()) {
+    let plan = experiment.plan_with(&Brief::default());
+    match &plan {
         Ok(plan) => assert!(plan.schemes().len() > 0, "a plan of nothing"),
         Err(error) => assert!(!error.to_string().is_empty(), "refused without a word"),
     }
+    plan.is_ok()
 }
 
 /// Ends what takes long.
@@ -74,11 +79,14 @@ impl Task for Counter<'_> {
 }
 
 /// Files of devices. What a legal one says is what its settings say, key by key.
-pub fn fuzz_device(data: &[u8]) {
-    let Ok(text) = std::str::from_utf8(data) else { return };
+pub fn fuzz_device(data: &[u8]) -> bool {
+    let Ok(text) = std::str::from_utf8(data) else { return false };
     let device = match devices::parse("fuzz.toml", "fuzz", text) {
         Ok(device) => device,
-        Err(error) => return assert!(error.to_string().starts_with("fuzz.toml:"), "{error}"),
+        Err(error) => {
+            assert!(error.to_string().starts_with("fuzz.toml:"), "{error}");
+            return false;
+        }
     };
     let described = device.config.describe();
     let mut again = Config::default();
@@ -91,6 +99,7 @@ pub fn fuzz_device(data: &[u8]) {
         assert!(set.is_ok(), "{} = {text}, as it is told, is refused: {set:?}", one.key);
     }
     assert_eq!(again.describe(), described);
+    true
 }
 
 /// Devices whose snapshots are read: a scheme and its settings. They are a few dozen blocks.
@@ -170,24 +179,26 @@ fn image_of(mut body: &[u8], chosen: &Chosen) -> Result<Vec<u8>, String> {
 ///
 /// The scheme's recovery is none of it: a digest that is right says that the content is what `ftlab`
 /// wrote.
-pub fn fuzz_snapshot(data: &[u8]) {
-    let Some((bytes, chosen)) = snapshot_of(data) else { return };
-    let Ok(snapshot) = opened(&bytes) else { return };
+pub fn fuzz_snapshot(data: &[u8]) -> bool {
+    let Some((bytes, chosen)) = snapshot_of(data) else { return false };
+    let Ok(snapshot) = opened(&bytes) else { return false };
     if let Err(error) = snapshot.check(&chosen, 1) {
         assert!(!error.to_string().is_empty(), "refused without a word");
     }
-    let Ok(written) = image_of(snapshot.body_of(&bytes), &chosen) else { return };
+    let Ok(written) = image_of(snapshot.body_of(&bytes), &chosen) else { return false };
     let again = image_of(&written, &chosen).expect("what was written is legal");
     assert!(written == again, "what lies on flash changes when it is read back");
+    true
 }
 
 /// Files of results and of kept runs: what is legal is the same when it is written and read again.
-pub fn fuzz_results(data: &[u8]) {
-    let Ok(runs) = read_json(data) else { return };
+pub fn fuzz_results(data: &[u8]) -> bool {
+    let Ok(runs) = read_json(data) else { return false };
     let written = serde_json::to_vec(&runs).expect("what was read has a JSON form");
     let again = read_json(&written).expect("what was written is legal");
     let again = serde_json::to_vec(&again).expect("what was read has a JSON form");
     assert!(written == again, "a result changes when it is read back");
+    true
 }
 
 /// Bytes of a snapshot file of each of the devices behind [`fuzz_snapshot`], as its input.
@@ -235,7 +246,7 @@ mod tests {
     fn snapshots_to_begin_with_are_whole() {
         for mut bytes in snapshots() {
             assert!(is_snapshot(&bytes));
-            fuzz_snapshot(&bytes);
+            assert!(fuzz_snapshot(&bytes));
             // Nobody makes the digest right.
             bytes[0] &= !1;
             assert!(is_snapshot(&bytes));

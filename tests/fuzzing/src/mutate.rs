@@ -8,12 +8,12 @@ impl Random {
     #[must_use]
     pub fn new(seed: u64, number: u64) -> Self {
         let mut random = Random(seed.wrapping_mul(0xd134_2543_de82_ef95) ^ number);
-        random.next();
+        random.draw();
         random
     }
 
     /// 64 bits.
-    pub fn next(&mut self) -> u64 {
+    pub fn draw(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut z = self.0;
         z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -23,7 +23,7 @@ impl Random {
 
     /// Below `bound`; 0 where that is 0.
     pub fn below(&mut self, bound: usize) -> usize {
-        (self.next() % bound.max(1) as u64) as usize
+        (self.draw() % bound.max(1) as u64) as usize
     }
 }
 
@@ -117,7 +117,7 @@ impl Corpus {
         let end = (place + random.below(12)).min(data.len());
         match random.below(9) {
             0 if place < data.len() => data[place] ^= 1 << random.below(8),
-            1 if place < data.len() => data[place] = random.next() as u8,
+            1 if place < data.len() => data[place] = random.draw() as u8,
             2 if random.below(4) == 0 => data.truncate(place),
             3 => drop(data.drain(place..end)),
             4 => drop(data.splice(place..place, data[place..end].to_vec())),

@@ -18,25 +18,30 @@ const STRIDE: u64 = 64;
 pub struct Outcome {
     /// Inputs.
     pub executions: u64,
+    /// Those that were legal, where the target tells.
+    pub legal: Option<u64>,
     /// For which they took.
     pub took: Duration,
     /// The one that took longest.
     pub slowest: (u64, Duration),
 }
 
-/// Runs input `number` of a target.
+/// Runs input `number` of a target: how long it took, and whether it was legal, where the target tells.
 ///
 /// # Panics
 /// When it panics or takes too long; says how it is run again.
-pub fn run(target: &Target, corpus: &Corpus, seed: u64, number: u64) -> Duration {
+pub fn run(target: &Target, corpus: &Corpus, seed: u64, number: u64) -> (Duration, Option<bool>) {
     let data = corpus.input(seed, number);
     let begun = Instant::now();
     let ended = catch_unwind(AssertUnwindSafe(|| (target.call)(&data)));
     let took = begun.elapsed();
-    let again = format!("FTLAB_FUZZ_SEED={seed} FTLAB_FUZZ_INPUT={}:{number}", target.name);
-    assert!(ended.is_ok(), "{again} panics on {}", data.escape_ascii());
-    assert!(took < LONGEST, "{again} takes {took:?} for {}", data.escape_ascii());
-    took
+    let again = || {
+        let name = target.name;
+        format!("FTLAB_FUZZ_SEED={seed} FTLAB_FUZZ_INPUT={name}:{number}, {}", data.escape_ascii())
+    };
+    let Ok(legal) = ended else { panic!("a panic, again by {}", again()) };
+    assert!(took < LONGEST, "{took:?}, again by {}", again());
+    (took, legal)
 }
 
 /// Runs all targets in turns, for half a second each at a time, until all together have had so many
@@ -55,7 +60,10 @@ pub fn run_all(
             let until = SLICE.min(time / targets.len() as u32);
             loop {
                 for _ in 0..STRIDE {
-                    let took = run(target, corpus, seed, outcome.executions);
+                    let (took, legal) = run(target, corpus, seed, outcome.executions);
+                    if let Some(legal) = legal {
+                        *outcome.legal.get_or_insert(0) += u64::from(legal);
+                    }
                     if took > outcome.slowest.1 {
                         outcome.slowest = (outcome.executions, took);
                     }
@@ -79,7 +87,7 @@ pub fn run_all(
 #[must_use]
 pub fn table(targets: &[Target], outcomes: &[Outcome]) -> String {
     let mut text =
-        "| target | executions | seconds | a second | the slowest |\n|---|---|---|---|---|\n"
+        "| target | executions | of them legal | seconds | a second | the slowest |\n|---|---|---|---|---|---|\n"
             .to_owned();
     let mut line = |name: &str, outcome: &Outcome| {
         let seconds = outcome.took.as_secs_f64();
@@ -89,10 +97,11 @@ pub fn table(targets: &[Target], outcomes: &[Outcome]) -> String {
         } else {
             "-".to_owned()
         };
+        let legal = outcome.legal.map_or("-".to_owned(), |legal| legal.to_string());
         let (number, took) = outcome.slowest;
         let _ = writeln!(
             text,
-            "| {name} | {} | {seconds:.1} | {rate} | {number}: {:.1} ms |",
+            "| {name} | {} | {legal} | {seconds:.1} | {rate} | {number}: {:.1} ms |",
             outcome.executions,
             took.as_secs_f64() * 1e3
         );

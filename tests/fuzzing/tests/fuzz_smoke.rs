@@ -25,8 +25,9 @@ fn no_target_panics_on_mutated_input() {
     if let Ok(input) = std::env::var("FTLAB_FUZZ_INPUT") {
         let (name, input) = input.split_once(':').expect("FTLAB_FUZZ_INPUT=TARGET:NUMBER");
         let target = TARGETS.iter().find(|target| target.name == name).expect("a target's name");
-        let took = run(target, &target.corpus(), seed, input.parse().expect("a number"));
-        return println!("{name}:{input} took {took:?}");
+        let input = input.parse().expect("a number");
+        let (took, legal) = run(target, &target.corpus(), seed, input);
+        return println!("{name}:{input} took {took:?}, legal: {legal:?}");
     }
     let executions = number("FTLAB_FUZZ_EXECUTIONS");
     let seconds = match executions {
@@ -38,6 +39,8 @@ fn no_target_panics_on_mutated_input() {
     println!("seed {seed}\n{}", table(&TARGETS, &outcomes));
     for (target, outcome) in TARGETS.iter().zip(&outcomes) {
         assert!(outcome.executions >= LEAST, "{}: {outcome:?}", target.name);
+        // Where all is refused nothing of what is legal was looked at.
+        assert_ne!(outcome.legal, Some(0), "{}: nothing was legal", target.name);
     }
 }
 

@@ -43,6 +43,7 @@ impl PageSpace {
             when = self.collect_behind_cut(board, owner, when)?;
             self.select(wanted);
         }
+        let Some(groups) = &self.groups else { return Ok(when) };
         if stream == Stream::Data {
             let is_many = groups.held[wanted as usize] + 1 >= rules.most_lines + groups.needed;
             if is_many && self.group_fits(board, owner, wanted) {
