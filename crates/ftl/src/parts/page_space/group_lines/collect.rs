@@ -26,24 +26,18 @@ enum What {
 
 impl PageSpace {
     /// Sees to it that the page of data that the host writes, or a map page, has a line: of its
-    /// group, of another one, or a free one. Behind a power cut others are collected first, as long as
-    /// that gains lines: what is left of the targets of a collection that was cut is not for the host.
+    /// group, of another one, or a free one.
     #[cold]
     pub(in super::super) fn make_group_room<O: PageOwner>(
         &mut self,
         board: &mut Board,
         owner: &mut O,
-        (stream, collects_first): (Stream, bool),
+        stream: Stream,
         after: When,
     ) -> Result<When, Fault> {
         let Some(groups) = &self.groups else { return Ok(after) };
         let (rules, wanted) = (groups.rules, groups.wanted);
         let mut when = after;
-        if collects_first {
-            when = self.collect_behind_cut(board, owner, when)?;
-            self.select(wanted);
-        }
-        let Some(groups) = &self.groups else { return Ok(when) };
         if stream == Stream::Data {
             let is_many = groups.held[wanted as usize] + 1 >= rules.most_lines + groups.needed;
             if is_many && self.group_fits(board, owner, wanted) {
@@ -79,26 +73,6 @@ impl PageSpace {
         self.select(wanted);
         if stream == Stream::Data && self.room_of(wanted) == 0 && rules.borrow && self.is_short() {
             let _ = self.borrow(wanted);
-        }
-        Ok(when)
-    }
-
-    /// Until enough lines are free, or nothing is gained.
-    fn collect_behind_cut<O: PageOwner>(
-        &mut self,
-        board: &mut Board,
-        owner: &mut O,
-        after: When,
-    ) -> Result<When, Fault> {
-        let mut when = after;
-        for _ in 0..self.blocks_per_plane.saturating_mul(2) {
-            match self.is_short() {
-                true => match self.collect_some(board, owner, when)? {
-                    Some(collected) => when = collected,
-                    None => break,
-                },
-                false => break,
-            }
         }
         Ok(when)
     }
