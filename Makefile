@@ -38,7 +38,7 @@ SMALL_DEVICES := MALLOC_TRIM_THRESHOLD_=268435456 MALLOC_MMAP_THRESHOLD_=3355443
 # Leaves schemes out of tests, for whoever works on one; never here.
 unexport FTLAB_ONLY
 
-.PHONY: demo build test tests built-tests test-long check fmt bench cost scaling pgo fuzz fuzz-brief docs book book-test browser clients test-clients reproduce quick linted-tests package wheel wheel-here stubs python-test notebooks notebooks-test test-cluster test-mutants clean \
+.PHONY: demo build test tests built-tests test-long check fmt bench cost scaling pgo fuzz fuzz-brief fuzz-long docs book book-test browser clients test-clients reproduce quick linted-tests package wheel wheel-here stubs python-test notebooks notebooks-test test-cluster test-mutants clean \
     browser-report browser-workload browser-papers browser-explore browser-sweep browser-drive
 
 build: ## the release binary, target/release/ftlab
@@ -88,14 +88,14 @@ tests: ## the tests of every crate
 	$(SMALL_DEVICES) $(CARGO) test --locked --workspace --no-fail-fast
 
 test-long: export PACKAGES = $(PYTHON_PACKAGES)
-test-long: bench ## what takes longer than CI may: the benchmark's full device, packed crates compiled with nothing beside them, every cut of every variant, machines that fail under a drive, pages at all widths, ten minutes of fuzzing
-	FTLAB_ALL_CUTS=1 $(SMALL_DEVICES) $(CARGO) test --locked -p ftlab-engine --test conformance
+test-long: bench ## what takes longer than CI may: the benchmark's full device, packed crates compiled with nothing beside them, every cut of every variant and 100000 in long runs of each family, machines that fail under a drive, pages at all widths, a quarter of an hour of fuzzing
+	FTLAB_ALL_CUTS=1 $(SMALL_DEVICES) $(CARGO) test --locked -p ftlab-engine --test conformance -- --show-output
 	FTLAB_ALL_CUTS=1 $(CARGO) test --locked -p ftlab --test cli -- tail::trace_events_are_those_of_the_probe
 	$(CARGO) test --locked -p ftlab-drive --lib -- --ignored
 	tests/packages.sh --alone
 	$(MAKE) demo quick
 	FTLAB_ALL_WIDTHS=1 $(MAKE) browser
-	FTLAB_FUZZ_SECONDS=300 $(CARGO) test --locked --release -p ftlab-engine -p ftlab-trace -p ftlab-nbd --test fuzz_smoke
+	FTLAB_FUZZ_SECONDS=300 $(CARGO) test --locked --release -p ftlab-engine -p ftlab-fuzzing -p ftlab-nbd --test fuzz_smoke -- --show-output
 
 # ROOM: a scheme, or a room of tests/mutants/rooms.py; SECONDS: no longer than this at a time, the next
 # run goes on; SAMPLE=40 instead of a room: a fixed sample over all of them.
@@ -112,14 +112,19 @@ $(MUTANTS):
 	    cargo-mutants
 
 # Needs one core.
-fuzz-brief: ## three targets for ten seconds each
+fuzz-brief: ## ten seconds of operations, of conversations, and of all targets in turns
 	FTLAB_FUZZ_SECONDS=10 $(CARGO) test --locked --workspace --test fuzz_smoke
+
+# EXECUTIONS: of all targets together, which get the same time (docs/fuzzing.md).
+fuzz-long: ## 100000000 executions of all fuzz targets together, counted and timed by target; without nightly, needs one core
+	FTLAB_FUZZ_EXECUTIONS=$(or $(EXECUTIONS),100000000) $(CARGO) test --locked --release -p ftlab-fuzzing --test fuzz_smoke -- --nocapture no_target
 
 clients: build ## real clients of block devices on a drive of every scheme: fio, qemu-io, qemu-img, nbdinfo, nbdcopy; and bad ones
 	command -v fio qemu-io nbdcopy >/dev/null || tests/install.sh fio qemu-utils libnbd-bin
 	python3 tests/clients.py $(FTLAB)
 	python3 tests/endings.py $(FTLAB)
 	python3 tests/places.py $(FTLAB)
+	python3 tests/clocks.py $(FTLAB)
 
 test-clients: clients ## and file systems: ext4 through nbdfuse and a loop device, SQLite on it, Linux with its NVMe driver in qemu, speed beside nbdkit, 200 kills of each family (a quarter of an hour on two cores); as root
 	command -v nbdfuse mke2fs fusermount3 nbdkit >/dev/null || tests/install.sh libnbd-bin fuse3 e2fsprogs nbdkit
@@ -203,9 +208,12 @@ scaling: build ## rates from 1 GiB to 1 TiB, two runs side by side, bytes of mem
 pgo: ## target/pgo/ftlab: a release binary that was trained on runs of every scheme; needs rustup
 	tests/pgo.sh
 
-fuzz: ## libFuzzer targets; needs a nightly toolchain and cargo-fuzz
-	for target in nbd operations trace_lines trace_spec trace_compression trace_pipeline; do \
-	    cargo +nightly fuzz run $$target -- -max_total_time=60 || exit 1; \
+# What libFuzzer finds goes to fuzz/found, so that the corpora stay small.
+fuzz: ## libFuzzer on every target, SECONDS each (60 where nothing is said); needs a nightly toolchain and cargo-fuzz
+	for target in $(notdir $(wildcard fuzz/corpus/*)); do \
+	    mkdir -p fuzz/found/$$target || exit 1; \
+	    $(CARGO) +nightly fuzz run $$target fuzz/found/$$target fuzz/corpus/$$target -- \
+	        -max_total_time=$(or $(SECONDS),60) -max_len=16384 -print_final_stats=1 || exit 1; \
 	done
 
 docs: ## the documentation of every crate

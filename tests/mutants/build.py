@@ -9,7 +9,7 @@ from pathlib import Path
 
 import embed
 
-COPIED = ["Cargo.toml", "Cargo.lock", "crates", "tests/floors"]
+COPIED = ["Cargo.toml", "Cargo.lock", "crates", "tests/floors", "tests/fuzzing"]
 GROUND = "crates/flash/src"
 HERE = Path(__file__).parent
 

@@ -174,5 +174,6 @@ mod tests {
         assert_eq!(time_left(seconds(60), 0, 10), None, "nothing was made yet");
         assert_eq!(time_left(seconds(60), 30, 10), Some(seconds(20)));
         assert_eq!(time_left(seconds(60), 30, 0), Some(seconds(0)));
+        assert_eq!(time_left(seconds(0), 30, 10), Some(seconds(0)), "on a clock that stands still");
     }
 }

@@ -49,7 +49,7 @@ pub fn find(name: &str) -> Result<Device> {
     }
 }
 
-fn parse(file: &str, name: &str, text: &str) -> Result<Device> {
+pub(crate) fn parse(file: &str, name: &str, text: &str) -> Result<Device> {
     let parsed = SettingsFile::parse(file, text, HEAD)?;
     let mut config = Config::default();
     config.device.name = name.to_owned();

@@ -35,6 +35,7 @@ mod error;
 mod experiment;
 mod files;
 pub mod flash_image;
+pub mod fuzzing;
 mod inspection;
 mod kept;
 mod memory;

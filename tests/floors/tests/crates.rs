@@ -18,6 +18,7 @@ const FLOORS: &[(&str, &[&str])] = &[
     ("crates/cli", &["engine", "trace", "report", "lab", "drive", "nbd"]),
     ("crates/py", &["engine", "trace", "report", "lab"]),
     ("tests/floors", &[]),
+    ("tests/fuzzing", &["engine", "lab", "nbd", "trace"]),
 ];
 
 /// Crates of ours under `[dependencies]` of a manifest.

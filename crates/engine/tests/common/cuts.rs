@@ -1,6 +1,8 @@
 //! Power cuts: what a host may find afterwards, and a run that is cut.
 
 use std::collections::BTreeMap;
+use std::ops::AddAssign;
+use std::rc::Rc;
 
 use super::{mixed_contents, open, pages};
 use ftlab_engine::board::nand::fault::{CutOutcome, Fault};
@@ -14,28 +16,31 @@ use ftlab_engine::units::{Lpn, Nanos, Tag};
 pub const LOGICAL_BLOCKS: u64 = 10;
 /// Requests before the cut at most, and as many behind it.
 const REQUESTS: usize = 90;
+/// Requests from one gap to the next.
+pub const GAP_EVERY: usize = 8;
 
 /// A random mix with gaps of thirty milliseconds, so that idle work is cut too.
 #[derive(Clone)]
 pub struct Spread {
-    requests: std::vec::IntoIter<Request>,
+    requests: Rc<[Request]>,
     taken: usize,
     arrival: Nanos,
 }
 
 impl Spread {
     pub fn new(config: &Config, count: usize, seed: u64) -> Self {
-        let requests = mixed_contents(config, count, seed).into_iter();
+        let requests = mixed_contents(config, count, seed).into();
         Spread { requests, taken: 0, arrival: 0 }
     }
 
-    /// The next request; every eighth comes when the device has been idle for a while.
+    /// The next request; one in [`GAP_EVERY`] comes when the device has been idle for a while.
     pub fn take(&mut self, device: &dyn Device) -> Option<Request> {
-        if self.taken.is_multiple_of(8) {
+        if self.taken.is_multiple_of(GAP_EVERY) {
             self.arrival = device.idle_from() + 30_000_000;
         }
+        let next = self.requests.get(self.taken);
         self.taken += 1;
-        self.requests.next().map(|request| Request { arrival: self.arrival, ..request })
+        next.map(|request| Request { arrival: self.arrival, ..*request })
     }
 }
 
@@ -61,10 +66,10 @@ pub enum Keeps {
     Something,
 }
 
-/// The host's memory of what it wrote.
+/// The host's memory of what it wrote. Clones share what neither changed since.
 #[derive(Clone)]
 pub struct Host {
-    pages: Vec<Page>,
+    pages: Vec<Rc<Page>>,
     keeps: Keeps,
     next_tag: u32,
     /// Version of every content, where the scheme is told of contents.
@@ -82,7 +87,7 @@ impl Host {
             keeps,
             contents: reads_content.then(BTreeMap::new),
             trims_stay: config.device.ram_nonvolatile && config.buffer.name.name() == "none",
-            pages: vec![Page::default(); config.device.logical_pages() as usize],
+            pages: vec![Rc::default(); config.device.logical_pages() as usize],
             next_tag: 0,
             sectors_per_page: config.device.unit_bytes() / 512,
         }
@@ -122,7 +127,7 @@ impl Host {
                 for (index, number) in range.enumerate() {
                     let sector = index as u64 * self.sectors_per_page;
                     let tag = self.version(request.content.map(|all| all.from_sector(sector)));
-                    let page = &mut self.pages[number];
+                    let page = Rc::make_mut(&mut self.pages[number]);
                     page.history.push(tag);
                     if completed {
                         match self.keeps {
@@ -136,7 +141,7 @@ impl Host {
                 }
             }
             Op::Trim => {
-                for page in &mut self.pages[range] {
+                for page in self.pages[range].iter_mut().map(Rc::make_mut) {
                     if completed {
                         page.newest = 0;
                     }
@@ -153,7 +158,7 @@ impl Host {
             Op::Flush if completed => {
                 let all = self.keeps == Keeps::Flushed;
                 for page in self.pages.iter_mut().filter(|page| all || page.newest == 0) {
-                    page.possible.clear();
+                    Rc::make_mut(page).possible.clear();
                 }
             }
             Op::Flush | Op::Read => {}
@@ -188,13 +193,37 @@ pub struct Case {
     pub recut: Option<u64>,
 }
 
+/// What was cut.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Cuts {
+    /// Cuts of a workload.
+    pub cuts: u64,
+    /// Those of them that came in a gap before a write, in what the device does by itself. Gaps before other
+    /// requests are cut as well, but cannot be told from these.
+    pub in_gaps: u64,
+    /// Cuts of a recovery.
+    pub recuts: u64,
+}
+
+impl AddAssign for Cuts {
+    fn add_assign(&mut self, other: Self) {
+        self.cuts += other.cuts;
+        self.in_gaps += other.in_gaps;
+        self.recuts += other.recuts;
+    }
+}
+
 /// A device, the host's memory of it, and what the host will still ask.
-struct Bench<'a> {
-    device: Box<dyn Device>,
+pub(super) struct Bench<'a> {
+    pub device: Box<dyn Device>,
     host: Host,
     requests: Spread,
     /// What failures are called.
     name: &'a str,
+    /// Requests behind a cut.
+    behind: usize,
+    /// What was cut of it so far; duplicates begin with none.
+    pub cuts: Cuts,
 }
 
 /// A device whose programs count from the start where a die is to fail after so many.
@@ -207,31 +236,44 @@ fn open_to_fail(scheme: &str, config: &Config) -> Box<dyn Device> {
 }
 
 impl<'a> Bench<'a> {
-    fn new((scheme, keeps): (&str, Keeps), config: &Config, case: Case, name: &'a str) -> Self {
+    /// With `requests` before a cut at most, and as many `behind` it.
+    pub fn long(
+        (scheme, keeps): (&str, Keeps),
+        config: &Config,
+        seed: u64,
+        (requests, behind): (usize, usize),
+        name: &'a str,
+    ) -> Self {
         let mut device = open_to_fail(scheme, config);
         device.verify_reads();
         let host = Host::new((scheme, keeps), config);
-        let requests = Spread::new(config, case.warm_up + 2 * REQUESTS, case.seed);
-        let mut bench = Bench { device, host, requests, name };
+        let requests = Spread::new(config, requests + behind, seed);
+        Bench { device, host, requests, name, behind, cuts: Cuts::default() }
+    }
+
+    fn new(variant: (&str, Keeps), config: &Config, case: Case, name: &'a str) -> Self {
+        let requests = (case.warm_up + REQUESTS, REQUESTS);
+        let mut bench = Bench::long(variant, config, case.seed, requests, name);
         for _ in 0..case.warm_up {
             assert!(!bench.is_cut_in_next_request(), "{name}: nobody asked for a cut");
         }
         bench
     }
 
-    fn duplicate(&self) -> Self {
-        let Bench { device, host, requests, name } = self;
-        let (host, requests) = (host.clone(), requests.clone());
-        Bench { device: device.duplicate(), host, requests, name }
+    pub fn duplicate(&self) -> Self {
+        let Bench { device, host, requests, name, behind, cuts: _ } = self;
+        let (device, host, requests) = (device.duplicate(), host.clone(), requests.clone());
+        Bench { device, host, requests, name, behind: *behind, cuts: Cuts::default() }
     }
 
-    fn cut_after(&mut self, operations: u64, outcome: CutOutcome) {
+    pub fn cut_after(&mut self, operations: u64, outcome: CutOutcome) {
         self.device.board_mut().nand_mut().faults_mut().cut_power_after(operations, outcome);
     }
 
     /// One request more; whether the power went.
-    fn is_cut_in_next_request(&mut self) -> bool {
+    pub fn is_cut_in_next_request(&mut self) -> bool {
         let request = self.requests.take(self.device.as_ref()).expect("so many were asked for");
+        let before = self.device.last_version();
         match self.device.submit(&request) {
             Ok(_) => {
                 self.host.note(&request, true);
@@ -239,7 +281,12 @@ impl<'a> Bench<'a> {
             }
             Err(DeviceError::Fault(Fault::PowerCut)) => {
                 self.host.note(&request, false);
-                self.host.came_to(self.device.last_version());
+                let last = self.device.last_version();
+                self.host.came_to(last);
+                self.cuts.cuts += 1;
+                // Before anything else, a write gives its first page a version.
+                let writes_anew = request.op == Op::Write && request.content.is_none();
+                self.cuts.in_gaps += u64::from(writes_anew && last == before);
                 true
             }
             Err(error) => panic!("{}: {error}", self.name),
@@ -248,7 +295,7 @@ impl<'a> Bench<'a> {
 
     /// After a cut: recovers, checks what is there, and goes on for as many requests as may come
     /// before a cut. Whether the recovery was cut as well.
-    fn go_on(mut self, case: Case) -> bool {
+    pub fn go_on(mut self, case: Case) -> bool {
         let line = format!(
             "{}, seed {}, {} requests, then cut at {} ({:?}), recovery cut at {:?}",
             self.name, case.seed, case.warm_up, case.cut, case.outcome, case.recut
@@ -259,7 +306,7 @@ impl<'a> Bench<'a> {
             panic!("{line}: after recovery: {error}");
         }
         self.host.check(device, &line);
-        for _ in 0..REQUESTS {
+        for _ in 0..self.behind {
             let request = self.requests.take(device).expect("so many were asked for");
             if let Err(error) = device.submit(&request) {
                 panic!("{line}: after recovery: {error}");
@@ -305,13 +352,14 @@ fn recover(device: &mut dyn Device, case: Case, line: &str) -> bool {
 
 /// Runs every case of a seed: cuts at every operation, with each of these outcomes. The workload must
 /// have more than `least` of them. Cases share what comes before their cut: each begins with a duplicate
-/// of the device as the last request before it left it.
+/// of the device as the last request before it left it. What was cut in all.
 pub fn every_cut(
     variant: (&str, Keeps),
     number: usize,
     config: &Config,
     (outcomes, least): (&[CutOutcome], u64),
-) {
+) -> Cuts {
+    let mut all = Cuts::default();
     let seed = 11 + number as u64;
     let name = format!("{}, number {number}", variant.0);
     for &outcome in outcomes {
@@ -331,14 +379,17 @@ pub fn every_cut(
                 // Every seventh cut: the recovery is cut at each of its operations as well.
                 if case.cut.is_multiple_of(7) {
                     let recuts = (0..).map(|again| Case { recut: Some(again), ..case });
-                    let _ = recuts.take_while(|&again| one.duplicate().go_on(again)).count();
+                    let recuts = recuts.take_while(|&again| one.duplicate().go_on(again)).count();
+                    all.recuts += recuts as u64;
                 }
+                all += one.cuts;
                 let _ = one.go_on(case);
                 case.cut += 1;
             }
         }
         assert!(case.cut > least, "{name}: the workload hardly touched flash");
     }
+    all
 }
 
 impl Host {
@@ -359,6 +410,7 @@ impl Host {
                 Location::Ram(tag) => tag.0,
                 Location::Nowhere => 0,
             };
+            let page = Rc::make_mut(page);
             page.newest = found;
             // An unflushed trim may still come back after the next cut.
             if found != 0 || self.trims_stay {

@@ -7,6 +7,7 @@ pub mod conform;
 pub mod cuts;
 pub mod driving;
 pub mod faults;
+pub mod long_cuts;
 pub mod outcome;
 pub mod variants;
 

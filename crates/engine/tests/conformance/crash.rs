@@ -6,8 +6,11 @@
 //! where the power is cut and how (after how many requests the count begins), and where the
 //! recovery is.
 
-use crate::common::cuts::{Case, Keeps, LOGICAL_BLOCKS, Spread, every_cut, hundred_cuts, run};
+use crate::common::cuts::{
+    Case, Cuts, GAP_EVERY, Keeps, LOGICAL_BLOCKS, Spread, every_cut, hundred_cuts, run,
+};
 use crate::common::faults;
+use crate::common::long_cuts::Long;
 use crate::common::variants::{self, Variant};
 use crate::common::{chosen, mixed, open, tiny};
 use ftlab_engine::board::nand::fault::CutOutcome;
@@ -20,7 +23,7 @@ const LEAST_CUTS: u64 = 50;
 
 /// What outlives a cut under these settings: of a scheme that holds data in RAM, or the map of what
 /// pages share, what was flushed.
-fn keeps(scheme: &str, config: &Config, durable: bool) -> Keeps {
+pub fn keeps(scheme: &str, config: &Config, durable: bool) -> Keeps {
     let (row, _) = schemes::find(scheme).expect("a scheme of the table");
     match durable {
         true if row.buffers_data && config.device.ram_nonvolatile => Keeps::Everything,
@@ -40,11 +43,14 @@ fn every_scheme_survives_a_cut_at_every_operation() {
     }
 }
 
-/// With one outcome each, in turns, or with `FTLAB_ALL_CUTS` (`make test-long`) with all of them.
+/// With one outcome each, in turns, or with `FTLAB_ALL_CUTS` (`make test-long`) with all of them. Those
+/// that are to work in gaps are cut in gaps.
 #[test]
+#[allow(clippy::print_stdout, reason = "how many cuts there were is told")]
 fn every_variant_survives_a_cut_at_every_operation() {
     let all = std::env::var("FTLAB_ALL_CUTS").is_ok();
     let variants = variants::all().enumerate().filter(|(_, variant)| chosen(variant.scheme));
+    let (mut total, mut unseen) = (Cuts::default(), Vec::new());
     for (number, variant) in variants {
         let config = tiny(variant.scheme, LOGICAL_BLOCKS, variant.pairs);
         let keeps = keeps(variant.scheme, &config, variant.durable);
@@ -52,8 +58,35 @@ fn every_variant_survives_a_cut_at_every_operation() {
             true => &CutOutcome::ALL[..],
             false => &CutOutcome::ALL[number % 3..][..1],
         };
-        every_cut((variant.scheme, keeps), number, &config, (outcomes, LEAST_CUTS));
+        let keeps = (variant.scheme, keeps);
+        let mut cuts = every_cut(keeps, number, &config, (outcomes, LEAST_CUTS));
+        let is_idle = is_to_work_in_gaps(variant.scheme, &config);
+        if is_idle && cuts.in_gaps == 0 {
+            cuts += cuts_in_gaps(keeps, number, &config);
+        }
+        unseen.extend((is_idle && cuts.in_gaps == 0).then_some((variant.scheme, variant.pairs)));
+        total += cuts;
     }
+    println!("{total:?}");
+    assert!(unseen.is_empty(), "not cut in the gaps before writes: {unseen:?}");
+}
+
+/// Whether a scheme does something between requests under these settings.
+pub fn is_to_work_in_gaps(scheme: &str, config: &Config) -> bool {
+    let flushes = scheme.starts_with("treeftl") && config.scheme.treeftl.idle_flush;
+    config.gc.mode != GcMode::Foreground || flushes
+}
+
+/// Cuts at the first operation of every request that comes behind a gap, of a variant that works in gaps
+/// rarely.
+fn cuts_in_gaps(variant: (&str, Keeps), number: usize, config: &Config) -> Cuts {
+    let name = format!("{}, number {number}, in gaps", variant.0);
+    let long = Long { variant, name: &name, config, seed: 11 + number as u64, requests: 3000 };
+    let ends = long.ends(|_, _| {});
+    let begins = |request: usize| request.checked_sub(1).map_or(0, |before| ends[before]);
+    let behind_gaps = (0..ends.len()).step_by(GAP_EVERY);
+    let points = behind_gaps.filter(|&request| begins(request) < ends[request]).map(begins);
+    long.cut_at(&points.collect::<Vec<u64>>(), &ends)
 }
 
 /// Whether anything was done in the gaps between requests like those that are cut: without gaps
@@ -83,8 +116,7 @@ fn gaps_between_requests_that_are_cut_are_worked_in() {
     let mut seen = 0;
     for variant in variants::all().filter(|variant| chosen(variant.scheme)) {
         let config = tiny(variant.scheme, LOGICAL_BLOCKS, variant.pairs);
-        let flushes = variant.scheme.starts_with("treeftl") && config.scheme.treeftl.idle_flush;
-        if config.gc.mode != GcMode::Foreground || flushes {
+        if is_to_work_in_gaps(variant.scheme, &config) {
             let works = works_in_gaps(variant.scheme, &config);
             assert!(works, "{} {:?}: no work in gaps", variant.scheme, variant.pairs);
             seen += 1;

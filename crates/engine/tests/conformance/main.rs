@@ -8,4 +8,6 @@ mod buffers;
 mod caches;
 mod crash;
 mod crash_buffers;
+mod crash_long;
+mod crash_preparing;
 mod every_promise;

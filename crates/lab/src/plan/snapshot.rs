@@ -118,6 +118,11 @@ impl Snapshot {
         Ok(Snapshot { path: path.to_owned(), header, digest, body: (begins, ends) })
     }
 
+    /// What of the bytes of its file is put onto a device.
+    pub(crate) fn body_of<'a>(&self, file: &'a [u8]) -> &'a [u8] {
+        &file[self.body.0 as usize..self.body.1 as usize]
+    }
+
     /// Whether it is of this scheme on this device; the error names the settings that differ.
     pub fn check(&self, chosen: &Chosen, seed: u64) -> Result<()> {
         let refuse = |why: String| {

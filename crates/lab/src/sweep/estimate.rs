@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -13,6 +14,8 @@ use crate::sweep::running::{Asked, simulate};
 const IN_ALL: Duration = Duration::from_secs(6);
 /// A scheme at most for so long.
 const EACH: Duration = Duration::from_secs(2);
+/// Steps of a scheme at most: far more than any device makes in that time, for clocks that stand still.
+const STEPS_MAX: u64 = 1 << 25;
 
 /// What a sweep will take.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -71,6 +74,8 @@ fn timed(run: &Run, limit: Duration) -> (f64, Estimate) {
 struct Stopwatch {
     began: Instant,
     limit: Duration,
+    /// All steps of all work so far.
+    steps: AtomicU64,
     /// The last piece of work that counts requests.
     last: Mutex<Option<Piece>>,
 }
@@ -85,7 +90,8 @@ struct Piece {
 
 impl Stopwatch {
     fn new(limit: Duration) -> Self {
-        Stopwatch { began: Instant::now(), limit, last: Mutex::new(None) }
+        let (began, steps) = (Instant::now(), AtomicU64::new(0));
+        Stopwatch { began, limit, steps, last: Mutex::new(None) }
     }
 
     fn last(&self) -> MutexGuard<'_, Option<Piece>> {
@@ -99,7 +105,8 @@ impl Stopwatch {
         match piece.length.filter(|_| piece.done > 0) {
             Some(length) => Estimate {
                 seconds: took - own + own * (length.max(piece.done) as f64 / piece.done as f64),
-                at_least: piece.prepares,
+                // No time passed: the clock stands still, or is too coarse.
+                at_least: piece.prepares || own == 0.0,
             },
             None => Estimate { seconds: took, at_least: true },
         }
@@ -127,15 +134,16 @@ impl Task for Requests<'_> {
         if let Some(piece) = self.0.last().as_mut() {
             piece.done += count;
         }
-        Other(self.0).advance(0)
+        Other(self.0).advance(count)
     }
 }
 
 struct Other<'a>(&'a Stopwatch);
 
 impl Task for Other<'_> {
-    fn advance(&self, _: u64) -> ControlFlow<()> {
-        match self.0.began.elapsed() > self.0.limit {
+    fn advance(&self, count: u64) -> ControlFlow<()> {
+        let steps = self.0.steps.fetch_add(count, Ordering::Relaxed) + count;
+        match steps > STEPS_MAX || self.0.began.elapsed() > self.0.limit {
             true => ControlFlow::Break(()),
             false => Silent.advance(0),
         }
@@ -148,6 +156,22 @@ mod tests {
     use crate::experiment::Experiment;
     use crate::sweep::definition::Definition;
     use crate::sweep::folder::Contents;
+
+    /// A watch on which no time passes ends a run nevertheless, and claims nothing.
+    #[test]
+    fn a_clock_that_stands_still_ends_an_estimate() {
+        let watch = Stopwatch::new(Duration::MAX);
+        let work = Work { label: "dftl", length: Some(1 << 40), counts: Counts::Requests };
+        let task = watch.begins(&work);
+        let ended = (0..=STEPS_MAX).step_by(1 << 20).find(|_| task.advance(1 << 20).is_break());
+        assert_eq!(ended, Some(STEPS_MAX));
+        drop(task);
+        let mut last = watch.last().expect("work had begun");
+        // It began just now, whenever that is.
+        last.began = Instant::now() + Duration::from_secs(60);
+        *watch.last() = Some(last);
+        assert_eq!(watch.extrapolated(0.0), Estimate { seconds: 0.0, at_least: true });
+    }
 
     /// A run that is far too long to be waited for is told to be long.
     #[test]

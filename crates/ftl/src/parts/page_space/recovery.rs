@@ -44,7 +44,7 @@ impl PageSpace {
         let mut when = after;
         if space.lines.is_some() {
             when = space.recover_lines(board, when)?;
-            space.keep_for_collection(PlaneId(0));
+            space.keep_for_collection(board, PlaneId(0));
             return Ok((space, when));
         }
         for plane in 0..board.geometry().planes() {
@@ -79,7 +79,7 @@ impl PageSpace {
             for &block in &full {
                 space.put_up(board.nand(), block);
             }
-            space.keep_for_collection(PlaneId(plane));
+            space.keep_for_collection(board, PlaneId(plane));
         }
         Ok((space, when))
     }
@@ -94,11 +94,31 @@ impl PageSpace {
     /// A cut collection may have used free blocks that its victim's erase would have given back,
     /// and needs what is left of its targets: where blocks are short the next write collects before
     /// it takes a page.
-    fn keep_for_collection(&mut self, plane: PlaneId) {
+    fn keep_for_collection(&mut self, board: &mut Board, plane: PlaneId) {
         if self.has_few_free(plane) {
             let known = &mut self.planes[plane.index()];
             known.usable = 0;
             known.collects_first = true;
+            self.target_is_the_collections(board, plane);
+        }
+    }
+
+    /// Where moved pages have a stream of their own, and no block of it was found: the block of data that
+    /// can be written on is its target, which collection cannot do without, and not the host's.
+    fn target_is_the_collections(&mut self, board: &mut Board, plane: PlaneId) {
+        let moved = self.moved_data;
+        let frontiers = &mut self.planes[plane.index()].frontiers;
+        let (host, own) = (Stream::Data.index(), moved.index());
+        if self.placing.is_some() || moved == Stream::Data || frontiers[own].block.is_some() {
+            return;
+        }
+        let Some(block) = frontiers[host].block else { return };
+        frontiers.swap(host, own);
+        self.stream_of[block.index()] = moved.mark();
+        if let Some(lines) = &mut self.lines {
+            lines.open.swap(host, own);
+            self.hold_again(board, Stream::Data);
+            self.hold_again(board, moved);
         }
     }
 

@@ -223,7 +223,7 @@ impl PageSpace {
     }
 
     /// Memory has the parity of what a stream has open, or of nothing.
-    pub(super) fn hold_again(&self, board: &mut Board, stream: Stream) {
+    pub(in super::super) fn hold_again(&self, board: &mut Board, stream: Stream) {
         match self.planes[ALL.index()].frontiers[stream.index()].block {
             Some(line) => self.hold_parity(board, (line, stream)),
             None => board.nand_mut().hold_parity(stream.index(), None),
