@@ -7,7 +7,7 @@ use ftlab_flash::board::nand::Nand;
 use ftlab_flash::board::nand::fault::Fault;
 use ftlab_flash::board::nand::state::PageKind;
 use ftlab_flash::board::when::When;
-use ftlab_flash::meter::Event;
+use ftlab_flash::meter::{Cause, Event};
 use ftlab_flash::request::PageIo;
 use ftlab_flash::units::{BlockId, PlaneId, Ppn};
 
@@ -91,6 +91,27 @@ impl PageSpace {
         board.program_untimed(new, io, kind);
         self.short_page_written(place);
         Some(new)
+    }
+
+    /// The short way to write a map page anew with some entries changed (place and packed physical
+    /// page), which makes the old one invalid: its frontier has a page left, and the program can only
+    /// work. None where it is not so.
+    #[inline(always)]
+    pub fn update_map_shortly(
+        &mut self,
+        board: &mut Board,
+        plane: PlaneId,
+        (old, part, edits): (Ppn, u32, &[(u32, u32)]),
+        cause: Cause,
+        after: When,
+    ) -> Option<(Ppn, When)> {
+        let place = (plane, Stream::Map);
+        let new = self.short_page(board, place)?;
+        let what = (PageKind::Map, part);
+        let (done, lost) = board.update_plainly((old, new), what, edits, cause, after)?;
+        self.short_page_written(place);
+        self.note_lost(board.nand(), lost);
+        Some((new, done))
     }
 
     /// The page that a stream writes next, where it can be written the short way; it is taken once
