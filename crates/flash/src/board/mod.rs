@@ -115,6 +115,12 @@ impl Board {
         Ok((done, tag))
     }
 
+    /// Reads a page of words, whose tag tells nobody anything.
+    #[inline(always)]
+    pub fn read_words(&mut self, ppn: Ppn, cause: Cause, after: When) -> Result<When, Fault> {
+        self.nand.read(&mut self.meter, ppn, cause, after)
+    }
+
     /// A read of a host page that was never written: charged as a page read, or free.
     #[inline]
     pub fn read_unwritten(&mut self, lpn: Lpn, after: When) -> Result<(When, Tag), Fault> {

@@ -177,7 +177,7 @@ impl Translation {
     }
 
     /// Reads a translation page.
-    #[inline]
+    #[inline(always)]
     pub fn read(
         &self,
         board: &mut Board,
@@ -186,7 +186,7 @@ impl Translation {
         after: When,
     ) -> Result<When, Fault> {
         match self.location(part) {
-            Some(ppn) => board.read(ppn, cause, after).map(|(done, _)| done),
+            Some(ppn) => board.read_words(ppn, cause, after),
             None => board.read_implicit(part, cause, after),
         }
     }
