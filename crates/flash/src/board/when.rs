@@ -42,6 +42,17 @@ pub struct Moment(Nanos);
 impl Moment {
     /// Before everything.
     pub const START: Moment = Moment(0);
+
+    #[inline]
+    pub(crate) fn at(time: Nanos) -> Self {
+        Moment(time)
+    }
+
+    /// A token for work that follows and that no request waits for: its path is empty.
+    #[inline]
+    pub fn token(self) -> When {
+        When::at(self.0)
+    }
 }
 
 impl From<When> for Moment {

@@ -21,7 +21,7 @@ pub struct Moved {
     /// Where it is.
     pub new: Ppn,
     /// When the copy is complete.
-    pub done: When,
+    pub done: Moment,
     /// Whether what is there now came from memory.
     pub newer: bool,
 }
