@@ -53,7 +53,7 @@ pub use settings::{ApsSettings, MapLookup};
 
 use crate::aps::settings::Config;
 use ftlab_flash::board::nand::fault::Fault;
-use ftlab_flash::board::when::When;
+use ftlab_flash::board::when::{Moment, When};
 use ftlab_flash::board::{Board, Search};
 use ftlab_flash::memory::{Memory, RamUse};
 use ftlab_flash::meter::{Event, Level};
@@ -362,8 +362,7 @@ impl Aps {
         while self.base.map.cache.len() >= self.partitions.entries() {
             when = self.evict_entry(board, when)?;
         }
-        let slot = self.base.fetch(board, lpn, when)?;
-        Ok(self.base.map.cache.ready(slot))
+        self.base.fetch(board, lpn, when)
     }
 
     /// The entry used longest ago becomes a ghost; if it has changed, it is written first, in an
@@ -431,7 +430,7 @@ impl Aps {
         Ok(done)
     }
 
-    fn drop_page(&mut self, board: &mut Board, slot: Slot, free: When) {
+    fn drop_page(&mut self, board: &mut Board, slot: Slot, free: impl Into<Moment>) {
         self.order.remove(slot);
         self.data.leave(board, slot, free);
     }

@@ -126,7 +126,7 @@ impl PageTable for Tables {
     }
 
     fn moved(&mut self, board: &mut Board, page: Moved) {
-        let Moved { new, done, .. } = page;
+        let (new, done) = (page.new, page.done.token());
         let lpn = Lpn(page.logical);
         if self.qmt.find(lpn).is_some() {
             self.change(lpn, Some(new));

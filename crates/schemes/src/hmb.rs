@@ -387,9 +387,9 @@ impl Hmb {
             return Ok(known);
         }
         let ready = self.make_room(board, after)?;
-        let slot = self.base.fetch(board, lpn, ready)?;
+        let known = self.base.fetch(board, lpn, ready)?;
         self.upload(board, lpn);
-        Ok(self.base.map.cache.ready(slot))
+        Ok(known)
     }
 
     fn make_room(&mut self, board: &mut Board, after: When) -> Result<When, Fault> {

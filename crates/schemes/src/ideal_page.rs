@@ -175,7 +175,7 @@ impl Scheme for IdealPage {
         self.base.read(board, io, known)
     }
 
-    #[inline]
+    #[inline(always)]
     fn write(&mut self, board: &mut Board, io: &PageIo, after: When) -> Result<When, Fault> {
         let plane = self.base.space.place_host(board, io);
         match self.base.has_room(plane) {

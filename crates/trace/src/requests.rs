@@ -89,6 +89,10 @@ impl Requests {
     /// As of the single requests, behind the last that can be had.
     pub fn next_chunk(&mut self, chunk: &mut Vec<Request>) -> Option<Result<()>> {
         chunk.clear();
+        if self.pending.is_empty() {
+            // Those that come are made where those before were: memory that is at hand.
+            std::mem::swap(chunk, &mut self.pending);
+        }
         if let Err(end) = self.look_ahead(Records::CHUNK) {
             return end.map(Err);
         }

@@ -115,6 +115,12 @@ impl Board {
         Ok((done, tag))
     }
 
+    /// Reads a page of words, whose tag tells nobody anything.
+    #[inline(always)]
+    pub fn read_words(&mut self, ppn: Ppn, cause: Cause, after: When) -> Result<When, Fault> {
+        self.nand.read(&mut self.meter, ppn, cause, after)
+    }
+
     /// A read of a host page that was never written: charged as a page read, or free.
     #[inline]
     pub fn read_unwritten(&mut self, lpn: Lpn, after: When) -> Result<(When, Tag), Fault> {
@@ -256,6 +262,24 @@ impl Board {
         after: When,
     ) -> Result<When, Fault> {
         self.nand.program_payload(&mut self.meter, ppn, what, payload, cause, after)
+    }
+
+    /// The short way of [`Board::program_payload`] for a page that replaces an older one with single
+    /// words of it changed: when, and how many valid pages the older one's block keeps. None where
+    /// something can fail, or somebody writes operations down.
+    #[inline(always)]
+    pub fn update_plainly(
+        &mut self,
+        old_new: (Ppn, Ppn),
+        what: (PageKind, u32),
+        edits: &[(u32, u32)],
+        cause: Cause,
+        after: When,
+    ) -> Option<(When, (BlockId, u32))> {
+        if !self.nand.is_plain() {
+            return None;
+        }
+        Some(self.nand.update_plainly(&mut self.meter, old_new, what, edits, cause, after))
     }
 
     /// Programs the parity of what is written of a page's stripe (`rain`); it counts as no valid

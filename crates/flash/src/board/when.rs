@@ -34,6 +34,34 @@ pub struct When {
     path: Path,
 }
 
+/// When something is there, for whoever is to wait for it: a token without the path, which is none of
+/// theirs. What caches keep of each thing that they hold.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, FromZeros)]
+pub struct Moment(Nanos);
+
+impl Moment {
+    /// Before everything.
+    pub const START: Moment = Moment(0);
+
+    #[inline]
+    pub(crate) fn at(time: Nanos) -> Self {
+        Moment(time)
+    }
+
+    /// A token for work that follows and that no request waits for: its path is empty.
+    #[inline]
+    pub fn token(self) -> When {
+        When::at(self.0)
+    }
+}
+
+impl From<When> for Moment {
+    #[inline]
+    fn from(when: When) -> Self {
+        Moment(when.time)
+    }
+}
+
 /// `spent` and the time from `from` to `to` together.
 #[inline]
 fn add(spent: u32, from: Nanos, to: Nanos) -> u32 {
@@ -103,22 +131,24 @@ impl When {
 
     /// After both, where `other` belongs to somebody else; waiting for it counts as flash.
     #[inline]
-    pub fn waits_for(self, other: When) -> When {
-        self.until(self.time.max(other.time))
+    pub fn waits_for(self, other: impl Into<Moment>) -> When {
+        self.until(self.time.max(other.into().0))
     }
 
     /// After both, where `other` belongs to whoever loaded a part of the map; waiting for it counts
     /// as map.
     #[inline]
-    pub fn waits_for_map(self, other: When) -> When {
-        if other.time > self.time { self.until_by_map(other.time) } else { self }
+    pub fn waits_for_map(self, other: impl Into<Moment>) -> When {
+        let Moment(time) = other.into();
+        if time > self.time { self.until_by_map(time) } else { self }
     }
 
     /// After both, where `other` belongs to whoever brings a page into memory or makes room there;
     /// waiting for it counts as buffer.
     #[inline]
-    pub fn waits_for_buffer(self, other: When) -> When {
-        if other.time > self.time { self.until_by_buffer(other.time) } else { self }
+    pub fn waits_for_buffer(self, other: impl Into<Moment>) -> When {
+        let Moment(time) = other.into();
+        if time > self.time { self.until_by_buffer(time) } else { self }
     }
 }
 

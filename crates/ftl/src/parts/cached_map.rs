@@ -105,13 +105,12 @@ impl<C: MapCache> PageOwner for CachedMap<C> {
         Some(count)
     }
 
+    #[inline(always)]
     fn moved(&mut self, board: &mut Board, page: Moved) {
         match page.kind {
             PageKind::Map => self.translation.moved(page.logical, page.new),
-            PageKind::TrimRecord => self.trims.moved(page.logical, page.new),
-            PageKind::Checkpoint => self.checkpoints.moved(page.logical, page.new),
             PageKind::Data | PageKind::Log => self.moved_data(board, page),
-            PageKind::Pad | PageKind::Parity => unreachable!("neither is ever valid"),
+            _ => self.moved_record(page),
         }
     }
 
@@ -213,8 +212,18 @@ impl<C: MapCache> CachedMap<C> {
         parts
     }
 
+    #[cold]
+    fn moved_record(&mut self, page: Moved) {
+        match page.kind {
+            PageKind::TrimRecord => self.trims.moved(page.logical, page.new),
+            PageKind::Checkpoint => self.checkpoints.moved(page.logical, page.new),
+            kind => unreachable!("a page of kind {kind:?} is never valid"),
+        }
+    }
+
     /// Lazy copying: a cached entry changes in memory and flash learns of it at its eviction; any
     /// other entry waits for the batch update.
+    #[inline(never)]
     fn moved_data(&mut self, board: &mut Board, page: Moved) {
         let lpn = Lpn(page.logical);
         self.cache.page_moved(lpn, page.new);

@@ -3,7 +3,7 @@
 
 use crate::parts::slots::Slot;
 use crate::settings::SharedSettings;
-use ftlab_flash::board::when::When;
+use ftlab_flash::board::when::Moment;
 use ftlab_flash::units::{Lpn, Tag, pack, unpack, zeroed};
 
 /// RAM that map and data share in a scheme that holds both, where `device.ram_bytes` says nothing:
@@ -27,7 +27,7 @@ pub struct Held {
     /// Whether flash holds an older version or none.
     pub dirty: bool,
     /// When it is here; of an empty frame, when it is free.
-    pub ready: When,
+    pub ready: Moment,
 }
 
 /// Frames and what they hold.
@@ -98,7 +98,7 @@ impl HeldPages {
 
     /// A free frame takes a page; returns the frame and when it was free.
     #[inline]
-    pub fn enter(&mut self, lpn: Lpn) -> (Slot, When) {
+    pub fn enter(&mut self, lpn: Lpn) -> (Slot, Moment) {
         assert!(!self.is_full(), "all {} frames are taken", self.frames());
         let slot = Slot(self.free.pop().unwrap_or(self.used));
         self.used = self.used.max(slot.0 + 1);
@@ -112,25 +112,25 @@ impl HeldPages {
 
     /// The host wrote sectors of the page in a frame; they are there at `ready`.
     #[inline]
-    pub fn write(&mut self, slot: Slot, tag: Tag, sectors: u64, ready: When) {
+    pub fn write(&mut self, slot: Slot, tag: Tag, sectors: u64, ready: impl Into<Moment>) {
         let held = &mut self.frames[slot.index()];
         self.dirty += u32::from(!held.dirty);
         held.dirty = true;
         held.tag = tag;
         held.sectors |= sectors;
-        held.ready = ready;
+        held.ready = ready.into();
     }
 
     /// The page in a frame was read from flash as a whole; it is there at `ready`. What the host
     /// wrote stays.
     #[inline]
-    pub fn fill(&mut self, slot: Slot, tag: Tag, ready: When) {
+    pub fn fill(&mut self, slot: Slot, tag: Tag, ready: impl Into<Moment>) {
         let held = &mut self.frames[slot.index()];
         if !held.dirty {
             held.tag = tag;
         }
         held.sectors = u64::MAX;
-        held.ready = ready;
+        held.ready = ready.into();
     }
 
     /// Flash now holds what the frame holds.
@@ -144,18 +144,18 @@ impl HeldPages {
     }
 
     /// Flash holds what the frame holds from `done` on.
-    pub fn clean_from(&mut self, slot: Slot, done: When) {
+    pub fn clean_from(&mut self, slot: Slot, done: impl Into<Moment>) {
         self.clean(slot);
-        self.frames[slot.index()].ready = done;
+        self.frames[slot.index()].ready = done.into();
     }
 
     /// A page leaves; its frame is free from `ready`.
     #[inline]
-    pub fn leave(&mut self, slot: Slot, ready: When) {
+    pub fn leave(&mut self, slot: Slot, ready: impl Into<Moment>) {
         let held = &mut self.frames[slot.index()];
         self.slot_of[held.lpn.index()] = 0;
         self.dirty -= u32::from(held.dirty);
-        *held = Held { ready, ..Held::default() };
+        *held = Held { ready: ready.into(), ..Held::default() };
         self.held -= 1;
         self.free.push(slot.0);
     }

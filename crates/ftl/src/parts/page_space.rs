@@ -282,7 +282,15 @@ impl PageSpace {
     /// The plane that takes a map page in the middle of a collection, when room cannot be made: its
     /// home, where the old page dies, so that no plane gathers the map pages of others; while the
     /// home is down to its last block, the plane with most free blocks.
+    #[inline]
     pub fn home_or_roomiest(&self, nand: &Nand, part: u32) -> PlaneId {
+        match self.planes.len() {
+            1 => PlaneId(0),
+            _ => self.home_or_roomiest_of(nand, part),
+        }
+    }
+
+    fn home_or_roomiest_of(&self, nand: &Nand, part: u32) -> PlaneId {
         let room = |plane: &Plane| {
             let frontier = plane.frontiers[Stream::Map.index()];
             let has_page = frontier.block.is_some() && frontier.next < self.pages_per_block;

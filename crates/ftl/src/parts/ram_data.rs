@@ -17,7 +17,7 @@ use crate::settings::SharedSettings;
 use ftlab_flash::board::Board;
 use ftlab_flash::board::nand::fault::Fault;
 use ftlab_flash::board::ram::RamWork;
-use ftlab_flash::board::when::When;
+use ftlab_flash::board::when::{Moment, When};
 use ftlab_flash::meter::{Cause, Event, Level};
 use ftlab_flash::request::{PageIo, RequestShape};
 use ftlab_flash::units::{Lpn, Tag};
@@ -212,7 +212,7 @@ impl RamData {
     }
 
     /// A page leaves; its frame is free from `ready`.
-    pub fn leave(&mut self, board: &mut Board, slot: Slot, ready: When) {
+    pub fn leave(&mut self, board: &mut Board, slot: Slot, ready: impl Into<Moment>) {
         self.pages.leave(slot, ready);
         board.level(Level::BufferedPages, u64::from(self.pages.dirty()));
     }

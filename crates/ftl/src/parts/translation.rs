@@ -177,7 +177,7 @@ impl Translation {
     }
 
     /// Reads a translation page.
-    #[inline]
+    #[inline(always)]
     pub fn read(
         &self,
         board: &mut Board,
@@ -186,7 +186,7 @@ impl Translation {
         after: When,
     ) -> Result<When, Fault> {
         match self.location(part) {
-            Some(ppn) => board.read(ppn, cause, after).map(|(done, _)| done),
+            Some(ppn) => board.read_words(ppn, cause, after),
             None => board.read_implicit(part, cause, after),
         }
     }
@@ -203,6 +203,27 @@ impl Translation {
         after: When,
     ) -> Result<When, Fault> {
         let old = self.location(part);
+        if let Some(old) = old
+            && !self.has_astray()
+            && let Some((new, done)) =
+                space.update_map_shortly(board, how.plane, (old, part, edits), how.cause, after)
+        {
+            self.gtd[part as usize] = pack(Some(new.0));
+            return Ok(done);
+        }
+        self.write_with_care(space, board, (part, old), edits, how, after)
+    }
+
+    #[inline(never)]
+    fn write_with_care(
+        &mut self,
+        space: &mut PageSpace,
+        board: &mut Board,
+        (part, old): (u32, Option<Ppn>),
+        edits: &[(u32, u32)],
+        how: MapWrite,
+        after: When,
+    ) -> Result<When, Fault> {
         let place = (how.plane, Stream::Map);
         let all;
         let edits = match self.has_astray() {

@@ -7,7 +7,7 @@ use crate::parts::page_space::Newer;
 use crate::parts::slots::Slot;
 use crate::parts::slots::slot_list::SlotLists;
 use ftlab_flash::board::nand::geometry::Geometry;
-use ftlab_flash::board::when::When;
+use ftlab_flash::board::when::{Moment, When};
 use ftlab_flash::units::{Divisor, Lpn, Ppn, Tag, zeroed};
 use zerocopy::FromZeros;
 
@@ -197,7 +197,7 @@ impl Frames {
     /// A data page takes a frame, empty, that is free from the returned moment on; there must be
     /// room. Its translation page is `map`.
     #[inline(always)]
-    pub fn enter(&mut self, lpn: Lpn, map: Slot) -> (Slot, When) {
+    pub fn enter(&mut self, lpn: Lpn, map: Slot) -> (Slot, Moment) {
         let offset = lpn.0.wrapping_sub(self.maps.part(map) * self.pages_per_map);
         assert!(offset < self.pages_per_map, "page {lpn} hangs on another translation page");
         let (word, bit) = self.bit(map, offset);

@@ -49,6 +49,45 @@ impl PageBits {
     }
 }
 
+/// Pages that are gathered before they enter their set.
+const GATHERED: usize = 4096;
+
+/// A set of logical pages while it grows. Pages enter it many at a time: each alone would wait for its
+/// part of the set, which is far away in memory; many find what others of them have fetched.
+pub struct GrowingPages {
+    set: PageBits,
+    gathered: Vec<u32>,
+}
+
+impl GrowingPages {
+    /// No page of `pages`.
+    pub fn new(pages: u64) -> Self {
+        GrowingPages { set: PageBits::new(pages), gathered: Vec::with_capacity(GATHERED) }
+    }
+
+    /// Adds a page.
+    #[inline]
+    pub fn insert(&mut self, page: u64) {
+        self.gathered.push(u32::try_from(page).expect("pages of a device are told by 32 bits"));
+        if self.gathered.len() == GATHERED {
+            self.enter();
+        }
+    }
+
+    #[inline(never)]
+    fn enter(&mut self) {
+        for page in self.gathered.drain(..) {
+            self.set.insert(u64::from(page));
+        }
+    }
+
+    /// The set, which grows no more.
+    pub fn finish(mut self) -> PageBits {
+        self.enter();
+        self.set
+    }
+}
+
 /// First page and first page after a request.
 #[inline]
 pub fn pages(request: &Request, page_bytes: u64) -> std::ops::Range<u64> {
@@ -100,6 +139,20 @@ impl Footprint {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Many more than are gathered at a time, some of them twice.
+    #[test]
+    fn pages_that_enter_many_at_a_time_are_those_that_enter_singly() {
+        let (mut growing, mut set) = (GrowingPages::new(9_000), PageBits::new(9_000));
+        for number in 0..10_000u64 {
+            let page = number * 7 % 8_999;
+            growing.insert(page);
+            set.insert(page);
+        }
+        let grown = growing.finish();
+        assert!(grown == set);
+        assert_eq!((grown.len(), grown.end()), (8_999, 8_999));
+    }
 
     #[test]
     fn pages_read_before_they_are_written_are_told_from_the_others() {

@@ -12,7 +12,7 @@ use ftlab_trace::{InPieces, Records, Workload};
 
 use crate::error::{Error, Result};
 use crate::observer::Steps;
-use crate::plan::footprint::{PageBits, pages};
+use crate::plan::footprint::{GrowingPages, pages};
 use crate::plan::plan::Plan;
 use crate::plan::repeat::Repeat;
 use crate::run::recording::{Recorded, Recorders, Recording};
@@ -54,7 +54,7 @@ pub fn drive(
     let mut drive = Drive {
         plan,
         recorders: Recorders::new(recording, device),
-        touched: PageBits::new(plan.layout.capacity_bytes / plan.layout.page_bytes),
+        touched: GrowingPages::new(plan.layout.capacity_bytes / plan.layout.page_bytes),
         steps,
         last_completion: 0,
         arriving: 0,
@@ -91,15 +91,16 @@ pub fn drive(
     }
     let title = format!("{} on {}", scheme, device.config().device.name);
     let recorded = drive.recorders.finish(device, &title)?;
+    let touched = drive.touched.finish();
     Ok(Driven {
         records,
-        footprint_pages: drive.touched.len(),
+        footprint_pages: touched.len(),
         last_completion: drive.last_completion,
         arriving: drive.arriving,
         longest_queue: driver.longest_queue(),
         passes,
         worn_out: drive.worn_out.filter(|_| ended),
-        reach_bytes: drive.touched.end() * plan.layout.page_bytes,
+        reach_bytes: touched.end() * plan.layout.page_bytes,
         recorded,
         phases: drive.parts.map(|parts| parts.recorder.finish()).unwrap_or_default(),
     })
@@ -126,7 +127,7 @@ impl From<Error> for Stop {
 struct Drive<'a> {
     plan: &'a Plan,
     recorders: Recorders<'a>,
-    touched: PageBits,
+    touched: GrowingPages,
     steps: &'a Steps<'a>,
     last_completion: Nanos,
     arriving: Nanos,

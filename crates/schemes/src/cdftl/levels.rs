@@ -9,7 +9,7 @@
 use super::settings::EvictOrder;
 use ftlab_flash::board::Board;
 use ftlab_flash::board::nand::geometry::Geometry;
-use ftlab_flash::board::when::When;
+use ftlab_flash::board::when::{Moment, When};
 use ftlab_flash::units::{Lpn, Ppn, zeroed};
 use ftlab_ftl::parts::cmt::{CachePolicyKind, Cmt};
 use ftlab_ftl::parts::map_cache::MapCache;
@@ -67,7 +67,7 @@ impl Levels {
 
     /// The CMT's entry of a page is used: when it was there.
     #[inline]
-    pub fn use_entry(&mut self, lpn: Lpn) -> Option<When> {
+    pub fn use_entry(&mut self, lpn: Lpn) -> Option<Moment> {
         let slot = self.cmt.find(lpn)?;
         self.uses += 1;
         self.leaving.change(slot, (self.rank(slot), self.uses));
@@ -80,10 +80,10 @@ impl Levels {
     }
 
     /// When memory had the entry of a page, in either level; of one that it has not, at any time.
-    pub fn ready(&self, lpn: Lpn) -> When {
-        let below = || self.ctp.find(self.part(lpn)).map(|slot| self.ctp.ready(slot));
+    pub fn ready(&self, lpn: Lpn) -> Moment {
+        let below = || self.ctp.find(self.part(lpn)).map(|slot| self.ctp.ready(slot).into());
         let entry = self.cmt.find(lpn).map(|slot| self.cmt.ready(slot));
-        entry.or_else(below).unwrap_or(When::START)
+        entry.or_else(below).unwrap_or(Moment::START)
     }
 
     /// Puts an entry into the CMT; there must be room.

@@ -3,7 +3,7 @@
 use crate::leaftl::settings::{Config, Drain, Leaving};
 use ftlab_flash::board::Board;
 use ftlab_flash::board::ram::RamWork;
-use ftlab_flash::board::when::When;
+use ftlab_flash::board::when::{Moment, When};
 use ftlab_flash::meter::Level;
 use ftlab_flash::request::PageIo;
 use ftlab_flash::units::Tag;
@@ -64,7 +64,7 @@ impl Buffer {
     }
 
     /// A page leaves; its frame is free from `ready`.
-    pub(super) fn leave(&mut self, board: &mut Board, slot: Slot, ready: When) {
+    pub(super) fn leave(&mut self, board: &mut Board, slot: Slot, ready: impl Into<Moment>) {
         self.pages.leave(slot, ready);
         board.level(Level::BufferedPages, u64::from(self.pages.dirty()));
     }

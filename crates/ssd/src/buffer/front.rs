@@ -13,7 +13,7 @@ use super::{BufferSettings, Chosen, Leaving, PolicySettings, Why};
 use crate::ledger::Ledger;
 use ftlab_flash::board::nand::fault::Fault;
 use ftlab_flash::board::ram::RamWork;
-use ftlab_flash::board::when::When;
+use ftlab_flash::board::when::{Moment, When};
 use ftlab_flash::board::{Board, Search};
 use ftlab_flash::meter::{Cause, Event, Level};
 use ftlab_flash::request::{PageIo, RequestShape};
@@ -385,7 +385,7 @@ impl Front {
         self.leave(slot, free);
     }
 
-    fn leave(&mut self, slot: Slot, free: When) {
+    fn leave(&mut self, slot: Slot, free: impl Into<Moment>) {
         self.policy.left(slot, self.pages.get(slot).lpn);
         self.pages.leave(slot, free);
     }

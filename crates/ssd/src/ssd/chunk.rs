@@ -113,7 +113,14 @@ impl<S: Scheme> Ssd<S> {
             true => Some(self.board.nand().clock().booked()),
             false => None,
         };
-        let taken = self.take::<true>(request, request.arrival)?;
+        let taken = match self.only_page(request) {
+            // As most are: what follows is decided once for them.
+            Some(page) => {
+                let write = Request { op: Op::Write, ..*request };
+                self.take_pages::<true>(&write, (page, 1), request.arrival)?
+            }
+            None => self.take_any(request)?,
+        };
         let [arrival, admitted, completed] =
             [taken.arrival, taken.admitted, taken.completed].map(|at| at - self.epoch);
         served.note((arrival, admitted, completed));
@@ -129,34 +136,41 @@ impl<S: Scheme> Ssd<S> {
         Ok(())
     }
 
-    fn would_write_alike(&self, request: &Request) -> bool {
-        request.op == Op::Write && self.split.check_range(request).is_ok() && {
-            let (first, pages) = self.split.pages(request);
-            pages == 1 && self.scheme().would_write_alike(&self.board, Lpn(first))
+    #[inline(never)]
+    fn take_any(&mut self, request: &Request) -> Result<Taken, DeviceError> {
+        self.take::<true>(request, request.arrival)
+    }
+
+    /// The page of a write that is legal and of a single one, or of a part of it; none of any other
+    /// request.
+    #[inline(always)]
+    fn only_page(&self, request: &Request) -> Option<u32> {
+        let Request { op, first_sector, sectors, .. } = *request;
+        let end = first_sector.saturating_add(u64::from(sectors));
+        if op != Op::Write || sectors == 0 || end > self.split.capacity() {
+            return None;
         }
+        let (first, pages) = self.split.pages(request);
+        (pages == 1).then_some(first)
+    }
+
+    fn would_write_alike(&self, request: &Request) -> bool {
+        let page = self.only_page(request);
+        page.is_some_and(|page| self.scheme().would_write_alike(&self.board, Lpn(page)))
     }
 
     /// Writes a page as the request did that others are like, but for its time; false, with nothing
     /// done, where it must be served by itself.
     #[inline(always)]
     fn write_in_row(&mut self, request: &Request, alike: &Alike, row: &mut Row) -> bool {
-        let Request { op, first_sector, sectors, .. } = *request;
-        let end = first_sector.saturating_add(u64::from(sectors));
-        if op != Op::Write
-            || S::READS_CONTENT
-            || row.requests >= alike.left
-            || sectors == 0
-            || end > self.split.capacity()
-        {
+        if S::READS_CONTENT || row.requests >= alike.left {
             return false;
         }
-        let (first, pages) = self.split.pages(request);
-        if pages != 1 {
-            return false;
-        }
+        let Some(page) = self.only_page(request) else { return false };
         let hint = self.hints.of(request, self.unit_stride);
-        let shape = RequestShape { first_lpn: Lpn(first), pages, index: 0, sectors, hint };
-        let (lpn, sectors) = (Lpn(first), self.split.sectors(request, first));
+        let (lpn, sectors) = (Lpn(page), request.sectors);
+        let shape = RequestShape { first_lpn: lpn, pages: 1, index: 0, sectors, hint };
+        let sectors = self.split.sectors(request, page);
         let data = self.version_to_come();
         let io = PageIo { lpn, sectors, cause: Cause::Host, data, request: shape };
         let (_, below) = self.parts();

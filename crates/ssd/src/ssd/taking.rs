@@ -60,6 +60,21 @@ impl<S: Scheme> Ssd<S> {
             "a {:?} request must have at least one sector",
             request.op
         );
+        let pages = match request.op {
+            Op::Flush => (0, 0),
+            _ => self.split.pages(request),
+        };
+        self.take_pages::<PLAIN>(request, pages, at)
+    }
+
+    /// The same of a request that is legal: its first page, and how many there are.
+    #[inline(always)]
+    pub(super) fn take_pages<const PLAIN: bool>(
+        &mut self,
+        request: &Request,
+        pages: (u32, u32),
+        at: Nanos,
+    ) -> Result<Taken, DeviceError> {
         let (arrival, at) = (request.arrival + self.epoch, request.arrival.max(at) + self.epoch);
         if !PLAIN {
             let works = self.idle_work || self.buffer.as_ref().is_some_and(Front::works_in_gaps);
@@ -71,10 +86,6 @@ impl<S: Scheme> Ssd<S> {
         let (begun, start) = match PLAIN {
             true => (admitted, start),
             false => self.send_command(request, admitted, start),
-        };
-        let pages = match request.op {
-            Op::Flush => (0, 0),
-            _ => self.split.pages(request),
         };
         let counted = (u64::from(pages.1), u64::from(request.sectors));
         self.board.meter_mut().request(request.op, counted.0, counted.1);

@@ -238,7 +238,7 @@ impl Nand {
         after.until(after.time().max(self.plane_free_from(plane)))
     }
 
-    #[inline]
+    #[inline(always)]
     pub(super) fn read(
         &mut self,
         meter: &mut Meter,
@@ -256,6 +256,7 @@ impl Nand {
     }
 
     /// A page read that may fail, come from elsewhere or be written down.
+    #[inline(never)]
     fn read_with_care(
         &mut self,
         meter: &mut Meter,

@@ -1,7 +1,7 @@
 //! A page that moves in a run: what the gate lists, the clock times and the owner is told of.
 
 use super::oob::PageKind;
-use crate::board::when::When;
+use crate::board::when::Moment;
 use crate::units::Ppn;
 
 /// A page that moves.
@@ -14,5 +14,5 @@ pub struct Mover {
     /// What it is.
     pub kind: PageKind,
     /// When the copy is complete.
-    pub done: When,
+    pub done: Moment,
 }

@@ -63,9 +63,19 @@ impl Payloads {
         &self.words[first..first + self.words_per_page]
     }
 
+    #[inline]
     pub(super) fn words_mut(&mut self, slot: Slot) -> &mut [u32] {
         let first = slot.0 as usize * self.words_per_page;
         &mut self.words[first..first + self.words_per_page]
+    }
+
+    /// Single words are replaced: word number and new value.
+    #[inline]
+    pub(super) fn edit(&mut self, slot: Slot, edits: &[(u32, u32)]) {
+        let words = self.words_mut(slot);
+        for &(word, value) in edits {
+            words[word as usize] = value;
+        }
     }
 
     pub(super) fn copy(&mut self, from: Slot, to: Slot) {
@@ -101,17 +111,14 @@ impl Nand {
                         slot
                     }
                 };
-                let words = self.payloads.words_mut(slot);
-                for &(word, value) in edits {
-                    words[word as usize] = value;
-                }
+                self.payloads.edit(slot, edits);
                 slot
             }
         }
     }
 
     #[inline]
-    fn slot_of(&self, ppn: Ppn) -> Slot {
+    pub(super) fn slot_of(&self, ppn: Ppn) -> Slot {
         // A page that holds nothing, or nothing that can be read, counts as one of host data.
         let (tag, words) = (self.state.tag(ppn).0, !self.state.holds_host_data(ppn));
         assert!(words && tag > 0, "page {ppn} holds no payload: never a map page, or superseded");
@@ -147,6 +154,6 @@ impl Nand {
         let slot = self.slot_of(ppn);
         self.payloads.give_back(slot);
         self.record.change(Change::Superseded(ppn));
-        self.state.drop_payload(ppn);
+        self.state.drop_payload(self.geometry.block_of(ppn), ppn);
     }
 }

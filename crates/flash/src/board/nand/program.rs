@@ -2,6 +2,7 @@
 //! counts with.
 
 use super::fault::{CutOutcome, Fault, Verdict};
+use super::payload::Slot;
 use super::record::{Change, Operation};
 use super::state::{Oob, PageKind};
 use super::{Nand, law};
@@ -189,30 +190,60 @@ impl Nand {
                 after,
             );
         }
+        if let Payload::Update { old: Some(old), edits } = payload {
+            let pages = (old, ppn);
+            return Ok(self.update_plainly(meter, pages, (kind, logical), edits, cause, after).0);
+        }
         let at = law::program(&self.geometry, &self.state, self.order, ppn);
         let slot = self.fill_slot(payload, true);
-        self.sequence += 1;
-        self.state.store_at(at, ppn, Oob { logical, kind, sequence: self.sequence }, slot.0 + 1);
-        self.state.note_payload(ppn);
-        let done = self.book_plainly(meter, (at.0, ppn), cause, after);
-        self.replaced_by(payload);
-        Ok(done)
+        self.store_words(at, ppn, (kind, logical), slot);
+        Ok(self.book_plainly(meter, (at.0, ppn), cause, after))
     }
 
-    /// The page that a new one replaces has lost its payload, and becomes invalid.
+    /// The short way of a page that replaces an older one with single words of it changed
+    /// ([`Nand::is_plain`]): when, and how many valid pages the older one's block keeps.
     #[inline]
-    fn replaced_by(&mut self, payload: Payload<'_>) {
-        if let Payload::Update { old: Some(old), edits } = payload {
-            self.record.change(Change::Superseded(old));
-            self.state.drop_payload(old);
-            // A move leaves no mark: the old page's block is erased next.
-            let block = self.geometry.block_of(old);
-            if !edits.is_empty() {
-                self.mark(block, old);
-            }
-            let kept = self.state.clear_valid(block, old);
-            law::invalidate(&self.geometry, old, kept);
+    pub(in crate::board) fn update_plainly(
+        &mut self,
+        meter: &mut Meter,
+        (old, new): (Ppn, Ppn),
+        what: (PageKind, u32),
+        edits: &[(u32, u32)],
+        cause: Cause,
+        after: When,
+    ) -> (When, (BlockId, u32)) {
+        let at = law::program(&self.geometry, &self.state, self.order, new);
+        let slot = self.slot_of(old);
+        self.payloads.edit(slot, edits);
+        self.store_words(at, new, what, slot);
+        let done = self.book_plainly(meter, (at.0, new), cause, after);
+        (done, self.supersede_words(old, !edits.is_empty()))
+    }
+
+    #[inline(always)]
+    fn store_words(
+        &mut self,
+        at: (BlockId, u32),
+        ppn: Ppn,
+        (kind, logical): (PageKind, u32),
+        slot: Slot,
+    ) {
+        self.sequence += 1;
+        self.state.store_at(at, ppn, Oob { logical, kind, sequence: self.sequence }, slot.0 + 1);
+        self.state.note_payload(at.0);
+    }
+
+    /// A page whose words another one has now becomes invalid: its block, and how many valid pages
+    /// that keeps.
+    #[inline(always)]
+    fn supersede_words(&mut self, old: Ppn, marks: bool) -> (BlockId, u32) {
+        let block = self.geometry.block_of(old);
+        self.state.drop_payload(block, old);
+        if marks {
+            self.mark(block, old);
         }
+        let kept = self.state.clear_valid(block, old);
+        (block, law::invalidate(&self.geometry, old, kept))
     }
 
     fn program_payload_with_care(
@@ -224,19 +255,21 @@ impl Nand {
         cause: Cause,
         after: When,
     ) -> Result<When, Fault> {
-        law::program(&self.geometry, &self.state, self.order, ppn);
+        let at = law::program(&self.geometry, &self.state, self.order, ppn);
         law::cell_mode(&self.geometry, &self.modes, ppn);
         let verdict = self.judge_program(meter, ppn, kind);
         let done = verdict == Verdict::Works;
         if done || verdict == Verdict::Cut(CutOutcome::Done) {
             let slot = self.fill_slot(payload, done);
-            self.sequence += 1;
-            self.state.store(ppn, Oob { logical, kind, sequence: self.sequence }, slot.0 + 1);
-            self.state.note_payload(ppn);
+            self.store_words(at, ppn, (kind, logical), slot);
         }
         let result = self.finish_program(meter, verdict, ppn, cause, after);
-        if done {
-            self.replaced_by(payload);
+        if let Payload::Update { old: Some(old), edits } = payload
+            && done
+        {
+            self.record.change(Change::Superseded(old));
+            // A move leaves no mark: the old page's block is erased next.
+            self.supersede_words(old, !edits.is_empty());
         }
         result
     }

@@ -149,7 +149,7 @@ impl Nand {
                 let slot = words.map(|words| self.fill_slot(Payload::Words(words), false).0 + 1);
                 self.state.store(ppn, oob, slot.unwrap_or(0));
                 if slot.is_some() {
-                    self.state.note_payload(ppn);
+                    self.state.note_payload(self.geometry.block_of(ppn));
                 }
             }
         }

@@ -67,8 +67,9 @@ impl Nand {
         }
         let mut done = after;
         for (new, mover) in (to.0..).map(Ppn).zip(moved) {
-            mover.done = self.time_move((mover.old, new), cause, after);
-            done = done.join(mover.done);
+            let copied = self.time_move((mover.old, new), cause, after);
+            mover.done = copied.into();
+            done = done.join(copied);
         }
         done
     }

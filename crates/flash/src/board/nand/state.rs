@@ -172,18 +172,16 @@ impl State {
         self.pages[ppn.index()].stamp |= UNREADABLE;
     }
 
-    /// A payload page loses its payload.
+    /// A payload page of this block loses its payload.
     #[inline]
-    pub(super) fn drop_payload(&mut self, ppn: Ppn) {
+    pub(super) fn drop_payload(&mut self, block: BlockId, ppn: Ppn) {
         self.pages[ppn.index()].tag = 0;
-        let block = self.place(ppn).0;
         self.block_mut(block).payloads -= 1;
     }
 
-    /// A page that was just stored holds a payload.
+    /// A page that was just stored in this block holds a payload.
     #[inline]
-    pub(super) fn note_payload(&mut self, ppn: Ppn) {
-        let block = self.place(ppn).0;
+    pub(super) fn note_payload(&mut self, block: BlockId) {
         self.block_mut(block).payloads += 1;
     }
 

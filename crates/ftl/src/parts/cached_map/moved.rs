@@ -24,11 +24,17 @@ impl<C: MapCache> CachedMap<C> {
         }
         let mut updated = Ok(after);
         let mut moved = std::mem::take(&mut self.moved);
-        moved.sort_unstable();
-        let part_of = self.translation.part_function();
-        for group in moved.chunk_by(|a, b| part_of(a.0) == part_of(b.0)) {
+        // As pairs are ordered, with one comparison.
+        moved.sort_unstable_by_key(|&(lpn, ppn)| u64::from(lpn) << 32 | u64::from(ppn));
+        let mut rest = &moved[..];
+        while let Some(&(first, _)) = rest.first() {
+            let (part, _) = self.translation.part_of(Lpn(first));
+            let end = self.translation.lpns_of(part).end;
+            let others = rest.iter().position(|&(lpn, _)| lpn >= end).unwrap_or(rest.len());
+            let (group, behind) = rest.split_at(others);
+            rest = behind;
             if let Ok(when) = updated {
-                updated = self.update_part(space, board, (part_of(group[0].0), group), when);
+                updated = self.update_part(space, board, (part, group), when);
             }
             if updated.is_err() {
                 for &(lpn, ppn) in group {

@@ -17,7 +17,7 @@ use std::collections::VecDeque;
 use crate::parts::map_cache::{Known, MapCache};
 use crate::parts::slots::Slot;
 use crate::parts::slots::slab::Slab;
-use ftlab_flash::board::when::When;
+use ftlab_flash::board::when::Moment;
 use ftlab_flash::units::{Lpn, Ppn, pack, unpack, zeroed};
 
 /// One cached map entry.
@@ -33,7 +33,7 @@ struct Entry {
     /// It has left, and waits to be written.
     leaving: bool,
     /// When the entry was there.
-    ready: When,
+    ready: Moment,
 }
 
 macro_rules! policy_table {
@@ -186,10 +186,11 @@ impl Cmt {
 
     /// Caches an entry; there must be room.
     #[inline]
-    pub fn insert(&mut self, lpn: Lpn, ppn: Option<Ppn>, ready: When) -> Slot {
+    pub fn insert(&mut self, lpn: Lpn, ppn: Option<Ppn>, ready: impl Into<Moment>) -> Slot {
         assert!(!self.is_full(), "the cached map holds all of its {} entries", self.capacity);
         debug_assert!(self.find(lpn).is_none());
-        let entry = Entry { lpn: lpn.0, ppn: pack(ppn.map(|p| p.0)), ready, ..Entry::default() };
+        let (ppn, ready) = (pack(ppn.map(|ppn| ppn.0)), ready.into());
+        let entry = Entry { lpn: lpn.0, ppn, ready, ..Entry::default() };
         let slot = self.entries.add(entry);
         self.slot_of[lpn.index()] = pack(Some(slot.0));
         if self.policy.is_ordered() {
@@ -296,7 +297,7 @@ impl Cmt {
 
     /// When an entry was loaded.
     #[inline]
-    pub fn ready(&self, slot: Slot) -> When {
+    pub fn ready(&self, slot: Slot) -> Moment {
         self.entries[slot].ready
     }
 
@@ -390,7 +391,7 @@ impl MapCache for Cmt {
 
     fn fill(&mut self, changed: &[(Lpn, Option<Ppn>)]) {
         for &(lpn, ppn) in changed {
-            let slot = self.insert(lpn, ppn, When::START);
+            let slot = self.insert(lpn, ppn, Moment::START);
             self.change(slot, ppn);
         }
     }

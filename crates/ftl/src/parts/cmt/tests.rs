@@ -26,7 +26,7 @@ fn an_own_policy_sees_what_is_oldest_and_its_answer_stands() {
     let context = CacheContext { slots: 5, capacity: 5, protected: 0.0, own: Some(&own) };
     let mut cmt = Cmt::with_policy(CachePolicyKind::Own, 100, &context);
     for lpn in [1, 2, 3, 95, 4] {
-        cmt.insert(Lpn(lpn), None, When::START);
+        cmt.insert(Lpn(lpn), None, Moment::START);
     }
     assert_eq!(own.asked(), 5);
     // In order of age: 95, 1, 2, 3, 4.
@@ -65,7 +65,7 @@ fn every_policy_keeps_exactly_what_was_inserted_and_not_removed() {
                         assert!(model.remove(&cmt.lpn(victim).0).is_some(), "{name}");
                         cmt.remove(victim);
                     }
-                    cmt.insert(Lpn(lpn), Some(Ppn(step)), When::START);
+                    cmt.insert(Lpn(lpn), Some(Ppn(step)), Moment::START);
                     model.insert(lpn, step);
                 }
             }
@@ -83,7 +83,7 @@ fn order_of_departure(kind: CachePolicyKind, capacity: u32, uses: &[u32]) -> Vec
         match cmt.find(Lpn(lpn)) {
             Some(slot) => cmt.touch(slot),
             None => {
-                cmt.insert(Lpn(lpn), None, When::START);
+                cmt.insert(Lpn(lpn), None, Moment::START);
             }
         }
     }
@@ -127,7 +127,7 @@ fn departures(capacity: u32, uses: &[u32]) -> Vec<u32> {
         if cmt.is_full() {
             leave(&mut cmt);
         }
-        cmt.insert(Lpn(lpn), None, When::START);
+        cmt.insert(Lpn(lpn), None, Moment::START);
     }
     while !cmt.is_empty() {
         leave(&mut cmt);

@@ -30,12 +30,14 @@ impl DemandMapped<Cmt> {
         Some(after.waits_for_map(cache.ready(slot)))
     }
 
-    /// Reads the translation page of an entry and caches the entry; there must be room.
-    pub fn fetch(&mut self, board: &mut Board, lpn: Lpn, after: When) -> Result<Slot, Fault> {
+    /// Reads the translation page of an entry and caches the entry: when it is known. There must be
+    /// room.
+    pub fn fetch(&mut self, board: &mut Board, lpn: Lpn, after: When) -> Result<When, Fault> {
         let (part, _) = self.map.translation.part_of(lpn);
         let loaded = self.load(board, part, after)?;
         let ppn = self.map.translation.entry(board, lpn);
-        Ok(self.map.cache.insert(lpn, ppn, loaded))
+        self.map.cache.insert(lpn, ppn, loaded);
+        Ok(loaded)
     }
 
     /// An entry leaves the cache. If it has changed, it is written to its translation page first;

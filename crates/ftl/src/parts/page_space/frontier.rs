@@ -7,7 +7,7 @@ use ftlab_flash::board::nand::Nand;
 use ftlab_flash::board::nand::fault::Fault;
 use ftlab_flash::board::nand::state::PageKind;
 use ftlab_flash::board::when::When;
-use ftlab_flash::meter::Event;
+use ftlab_flash::meter::{Cause, Event};
 use ftlab_flash::request::PageIo;
 use ftlab_flash::units::{BlockId, PlaneId, Ppn};
 
@@ -73,8 +73,10 @@ impl PageSpace {
         (io, kind): (&PageIo, PageKind),
         after: When,
     ) -> Option<(Ppn, When)> {
-        let program = |board: &mut Board, new| board.program_plainly(new, io, kind, after);
-        self.program_shortly(board, place, program)
+        let new = self.short_page(board, place)?;
+        let done = board.program_plainly(new, io, kind, after)?;
+        self.short_page_written(place);
+        Some((new, done))
     }
 
     /// The same without its time, where [`Board::writes_alike`].
@@ -85,28 +87,47 @@ impl PageSpace {
         place: Place,
         (io, kind): (&PageIo, PageKind),
     ) -> Option<Ppn> {
-        let program = |board: &mut Board, new| {
-            board.program_untimed(new, io, kind);
-            Some(())
-        };
-        self.program_shortly(board, place, program).map(|(new, ())| new)
+        let new = self.short_page(board, place)?;
+        board.program_untimed(new, io, kind);
+        self.short_page_written(place);
+        Some(new)
+    }
+
+    /// The short way to write a map page anew with some entries changed (place and packed physical
+    /// page), which makes the old one invalid: its frontier has a page left, and the program can only
+    /// work. None where it is not so.
+    #[inline(always)]
+    pub fn update_map_shortly(
+        &mut self,
+        board: &mut Board,
+        plane: PlaneId,
+        (old, part, edits): (Ppn, u32, &[(u32, u32)]),
+        cause: Cause,
+        after: When,
+    ) -> Option<(Ppn, When)> {
+        let place = (plane, Stream::Map);
+        let new = self.short_page(board, place)?;
+        let what = (PageKind::Map, part);
+        let (done, lost) = board.update_plainly((old, new), what, edits, cause, after)?;
+        self.short_page_written(place);
+        self.note_lost(board.nand(), lost);
+        Some((new, done))
+    }
+
+    /// The page that a stream writes next, where it can be written the short way; it is taken once
+    /// that has happened.
+    #[inline(always)]
+    fn short_page(&self, board: &Board, (plane, stream): Place) -> Option<Ppn> {
+        let Frontier { block, next } = self.planes[plane.index()].frontiers[stream as usize];
+        let block = block.filter(|_| next < self.short_pages)?;
+        Some(board.geometry().page(block, next))
     }
 
     #[inline(always)]
-    fn program_shortly<T>(
-        &mut self,
-        board: &mut Board,
-        (plane, stream): Place,
-        program: impl FnOnce(&mut Board, Ppn) -> Option<T>,
-    ) -> Option<(Ppn, T)> {
+    fn short_page_written(&mut self, (plane, stream): Place) {
         let known = &mut self.planes[plane.index()];
-        let frontier = &mut known.frontiers[stream as usize];
-        let block = frontier.block.filter(|_| frontier.next < self.short_pages)?;
-        let ppn = board.geometry().page(block, frontier.next);
-        let done = program(board, ppn)?;
-        frontier.next += 1;
+        known.frontiers[stream as usize].next += 1;
         known.valid += 1;
-        Some((ppn, done))
     }
 
     /// After a program that failed, for whatever reason.

@@ -16,6 +16,7 @@ impl PageSpace {
     /// Sees to it, in the middle of a collection, that a plane can take a map page without its last
     /// free block, by collecting map blocks there: their pages need no map update, so this never
     /// calls itself. A plane whose map blocks hold no garbage is left as it is.
+    #[inline(always)]
     pub fn make_map_room<O: PageOwner>(
         &mut self,
         board: &mut Board,
@@ -24,9 +25,19 @@ impl PageSpace {
         after: When,
     ) -> Result<When, Fault> {
         // The only plane has room: the victim was chosen so that it fits.
-        if self.planes.len() == 1 {
-            return Ok(after);
+        match self.planes.len() {
+            1 => Ok(after),
+            _ => self.make_map_room_in(board, owner, plane, after),
         }
+    }
+
+    fn make_map_room_in<O: PageOwner>(
+        &mut self,
+        board: &mut Board,
+        owner: &mut O,
+        plane: PlaneId,
+        after: When,
+    ) -> Result<When, Fault> {
         let mut when = after;
         self.close_full(board.nand(), plane);
         for _ in 0..self.blocks_per_plane {

@@ -168,8 +168,9 @@ impl PageSpace {
             }
             for (new, mover) in (first.0..).map(Ppn).zip(movers) {
                 if !at_once {
-                    mover.done = board.time_move((mover.old, new), cause, owner.may_move(after));
-                    done = done.join(mover.done);
+                    let moved = board.time_move((mover.old, new), cause, owner.may_move(after));
+                    mover.done = moved.into();
+                    done = done.join(moved);
                 }
                 let Mover { old, logical, kind, done: moved } = *mover;
                 owner.moved(board, Moved { logical, kind, old, new, done: moved, newer: false });
@@ -264,7 +265,7 @@ impl PageSpace {
         if self.tells_of_pages() && kind.is_host_data() {
             self.note_placed(board.nand(), Lpn(logical), new);
         }
-        owner.moved(board, Moved { logical, kind, old, new, done: moved, newer });
+        owner.moved(board, Moved { logical, kind, old, new, done: moved.into(), newer });
         Ok(Some(moved))
     }
 

@@ -4,7 +4,7 @@ use super::PageSpace;
 use ftlab_flash::board::Board;
 use ftlab_flash::board::nand::fault::Fault;
 use ftlab_flash::board::nand::state::PageKind;
-use ftlab_flash::board::when::When;
+use ftlab_flash::board::when::{Moment, When};
 use ftlab_flash::meter::Cause;
 use ftlab_flash::request::{PageIo, RequestShape};
 use ftlab_flash::units::{BlockId, Lpn, Ppn, Tag};
@@ -21,7 +21,7 @@ pub struct Moved {
     /// Where it is.
     pub new: Ppn,
     /// When the copy is complete.
-    pub done: When,
+    pub done: Moment,
     /// Whether what is there now came from memory.
     pub newer: bool,
 }
@@ -34,7 +34,7 @@ pub struct Newer {
     /// Its sectors.
     pub sectors: u64,
     /// When memory has it.
-    pub ready: When,
+    pub ready: Moment,
 }
 
 impl Newer {

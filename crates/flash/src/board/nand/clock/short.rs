@@ -4,7 +4,7 @@
 
 use super::{Clock, Load, Place, Site, Way};
 use crate::board::nand::mover::Mover;
-use crate::board::when::When;
+use crate::board::when::{Moment, When};
 use crate::meter::Cause;
 use crate::units::{BlockId, Nanos, PlaneId, Ppn};
 
@@ -168,7 +168,7 @@ impl Clock {
             Way::OneServer => {
                 let (start, step) = self.serve_copies(cause, count);
                 for (number, mover) in (1..).zip(movers) {
-                    mover.done = When::at(start + number * step);
+                    mover.done = Moment::at(start + number * step);
                 }
                 Some(after.join(When::at(self.server)))
             }
@@ -206,8 +206,9 @@ impl Clock {
             let (sensed, read) = self.fetch(source, (mover.old, victim), after.time());
             let (loaded, done) = self.put(target, (place, block), read);
             self.newest_program = done;
-            mover.done = copied(after, map, (sensed, loaded, done));
-            all = all.join(mover.done);
+            let copied = copied(after, map, (sensed, loaded, done));
+            mover.done = copied.into();
+            all = all.join(copied);
         }
         all
     }
@@ -252,12 +253,10 @@ impl Clock {
         channel.book_row(sensed, (step, movers.len()), transfers);
         self.ready.uses(victim, sensed + others * step);
         let done = sensed + transfers + self.program.one;
-        let one = copied(after, map, (sensed, sensed + transfers, done));
-        let tell = |mover: &mut Mover, done| {
-            mover.done = if map { after.until_by_map(done) } else { one.until(done) };
-        };
+        let tell = |mover: &mut Mover, done| mover.done = Moment::at(done);
         self.ready.programs_row((first, block), (done, step), movers.iter_mut(), tell);
-        movers[others as usize].done
+        // The last has waited for the others.
+        copied(after, map, (sensed, sensed + transfers, done + others * step))
     }
 
     /// So many copies one after another on the one server, where it makes no difference which pages

@@ -3,6 +3,7 @@
 use super::*;
 use crate::board::nand::mover::Mover;
 use crate::board::nand::state::PageKind;
+use crate::board::when::Moment;
 use crate::meter::Cause;
 use crate::rng::{Purpose, Rng};
 use crate::settings::Groups as _;
@@ -120,7 +121,8 @@ fn book_alike(geometry: &Geometry, [short, long]: [&mut Clock; 2], case: &str) {
     );
 }
 
-/// So many pages from `first` on copied to the first ones of a block: when each is done.
+/// So many pages from `first` on copied to the first ones of a block: when each is done, then when
+/// all are.
 fn copied(
     geometry: &Geometry,
     clock: &mut Clock,
@@ -129,23 +131,26 @@ fn copied(
     cause: Cause,
     after: When,
 ) -> Vec<When> {
-    let mover = |old| Mover { old: Ppn(old), logical: 0, kind: PageKind::Data, done: When::START };
+    let mover =
+        |old| Mover { old: Ppn(old), logical: 0, kind: PageKind::Data, done: Moment::START };
     let mut movers: Vec<Mover> = (first.0..first.0 + pages).map(mover).collect();
     let (source, to) = (geometry.plane_of(first), geometry.page(other, 0));
     let target = (geometry.plane_of(to), other, to);
-    let all = clock.copy_run(((source, block), target), cause, &mut movers, after);
-    assert_eq!(all.is_some(), clock.way() != Way::Long);
-    if let Some(all) = all {
-        assert_eq!(all, movers.iter().fold(after, |done, mover| done.join(mover.done)));
-    } else {
+    let booked = clock.copy_run(((source, block), target), cause, &mut movers, after);
+    assert_eq!(booked.is_some(), clock.way() != Way::Long);
+    let all = booked.unwrap_or_else(|| {
+        let mut all = after;
         for (place, mover) in (to.0..).zip(&mut movers) {
             let from = Place { plane: source, page: Some((mover.old, block)) };
             let read = clock.read_page(from, cause, after);
             let program = (target.0, other, Ppn(place));
-            mover.done = clock.program_page(program, Load::Channel, cause, read);
+            let done = clock.program_page(program, Load::Channel, cause, read);
+            mover.done = done.into();
+            all = all.join(done);
         }
-    }
-    movers.iter().map(|mover| mover.done).collect()
+        all
+    });
+    movers.iter().map(|mover| mover.done.token()).chain([all]).collect()
 }
 
 /// Requests per second of the booking clock.

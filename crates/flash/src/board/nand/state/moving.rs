@@ -3,7 +3,7 @@
 
 use super::{PageRecord, STAMP_BITS, State};
 use crate::board::nand::mover::Mover;
-use crate::board::when::When;
+use crate::board::when::Moment;
 use crate::units::{BlockId, Ppn};
 
 impl State {
@@ -53,7 +53,7 @@ impl State {
                     record.tag = 0;
                 }
                 let logical = record.logical_plus_one - 1;
-                moved.push(Mover { old: Ppn(old), logical, kind, done: When::START });
+                moved.push(Mover { old: Ppn(old), logical, kind, done: Moment::START });
             }
             *marks = left;
         }
