@@ -2,7 +2,6 @@
 //! counts with.
 
 use super::fault::{CutOutcome, Fault, Verdict};
-use super::payload::Slot;
 use super::record::{Change, Operation};
 use super::state::{Oob, PageKind};
 use super::{Nand, law};
@@ -196,7 +195,7 @@ impl Nand {
         }
         let at = law::program(&self.geometry, &self.state, self.order, ppn);
         let slot = self.fill_slot(payload, true);
-        self.store_words(at, ppn, (kind, logical), slot);
+        self.store_words(at, ppn, (kind, logical), slot.0);
         Ok(self.book_plainly(meter, (at.0, ppn), cause, after))
     }
 
@@ -215,7 +214,7 @@ impl Nand {
         let at = law::program(&self.geometry, &self.state, self.order, new);
         let slot = self.slot_of(old);
         self.payloads.edit(slot, edits);
-        self.store_words(at, new, what, slot);
+        self.store_words(at, new, what, slot.0);
         let done = self.book_plainly(meter, (at.0, new), cause, after);
         (done, self.supersede_words(old, !edits.is_empty()))
     }
@@ -226,10 +225,10 @@ impl Nand {
         at: (BlockId, u32),
         ppn: Ppn,
         (kind, logical): (PageKind, u32),
-        slot: Slot,
+        slot: u32,
     ) {
         self.sequence += 1;
-        self.state.store_at(at, ppn, Oob { logical, kind, sequence: self.sequence }, slot.0 + 1);
+        self.state.store_at(at, ppn, Oob { logical, kind, sequence: self.sequence }, slot + 1);
         self.state.note_payload(at.0);
     }
 
@@ -261,7 +260,7 @@ impl Nand {
         let done = verdict == Verdict::Works;
         if done || verdict == Verdict::Cut(CutOutcome::Done) {
             let slot = self.fill_slot(payload, done);
-            self.store_words(at, ppn, (kind, logical), slot);
+            self.store_words(at, ppn, (kind, logical), slot.0);
         }
         let result = self.finish_program(meter, verdict, ppn, cause, after);
         if let Payload::Update { old: Some(old), edits } = payload
