@@ -433,7 +433,7 @@ mod tests {
             })
             .expect("room");
         space.note_invalid(board.nand(), old);
-        journal.moved(Moved { logical: number, kind, old, new, done, newer: false });
+        journal.moved(Moved { logical: number, kind, old, new, done: done.into(), newer: false });
     }
 
     /// After every page that is written a cut finds what was so then, of every place, over many rounds,

@@ -11,7 +11,7 @@ use super::settings::{Config, window_frames};
 use ftlab_flash::board::Board;
 use ftlab_flash::board::nand::fault::{Fault, Refusal};
 use ftlab_flash::board::ram::RamWork;
-use ftlab_flash::board::when::When;
+use ftlab_flash::board::when::{Moment, When};
 use ftlab_flash::meter::{Cause, Event, Level};
 use ftlab_flash::request::{PageIo, RequestShape};
 use ftlab_flash::units::{Lpn, Tag};
@@ -25,7 +25,7 @@ use std::ops::Range;
 pub(super) struct Windows {
     held: HeldPages,
     /// From when on each frame is free: those of a window by class, and by place in their zone.
-    free: Vec<When>,
+    free: Vec<Moment>,
     /// Pages of a window.
     pages: u32,
     granule: u32,
@@ -37,7 +37,7 @@ impl Windows {
         let (pages, granule) = (config.own.zrwa, config.own.zrwa_granule);
         let held = || HeldPages::new(window_frames(config), board.geometry().logical_pages);
         let classes = Stream::classes().map(|class| class as usize + 1).max().unwrap_or(0);
-        let free = || vec![When::START; classes * pages as usize];
+        let free = || vec![Moment::START; classes * pages as usize];
         (pages > 0).then(|| Box::new(Windows { held: held(), free: free(), pages, granule }))
     }
 
@@ -47,17 +47,17 @@ impl Windows {
     }
 
     /// The frame of a page: as many pages further on in its zone there is another one's.
-    fn frame(&mut self, class: Stream, offset: u32) -> &mut When {
+    fn frame(&mut self, class: Stream, offset: u32) -> &mut Moment {
         &mut self.free[class as usize * self.pages as usize + (offset % self.pages) as usize]
     }
 
-    fn leave(&mut self, lpn: Lpn, ready: When) {
+    fn leave(&mut self, lpn: Lpn, ready: Moment) {
         let slot = self.held.find(lpn).expect("it is held");
         self.held.leave(slot, ready);
     }
 
     /// A page is written in its frame, which is free from then on; whether it was not there before.
-    fn put(&mut self, board: &mut Board, io: &PageIo, free: When, after: When) -> (When, bool) {
+    fn put(&mut self, board: &mut Board, io: &PageIo, free: Moment, after: When) -> (When, bool) {
         let known = self.held.find(io.lpn);
         board.event(Event::BufferLookups, 1);
         board.event(Event::BufferHits, u64::from(known.is_some()));
@@ -149,8 +149,8 @@ impl RawZones {
         let offset = lpn.0 - self.first(number);
         self.zones[number].held -= 1;
         let window = self.window();
-        window.leave(lpn, done);
-        *window.frame(class, offset) = done;
+        window.leave(lpn, done.into());
+        *window.frame(class, offset) = done.into();
         window.tell(board);
         Ok(done)
     }
