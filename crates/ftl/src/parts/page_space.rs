@@ -170,7 +170,7 @@ impl PageSpace {
         let plane = |index: u32| Plane {
             threshold,
             usable,
-            ..Plane::without_blocks(nand, config, PlaneId(index), lines.as_deref())
+            ..plane_without_blocks(nand, config, PlaneId(index), lines.as_deref())
         };
         PageSpace {
             planes: (0..planes).map(plane).collect(),
@@ -465,4 +465,24 @@ impl PageSpace {
         let open = self.planes.iter().flat_map(|plane| plane.frontiers.iter());
         open.filter_map(|frontier| frontier.block).flat_map(|block| self.blocks_of_unit(block))
     }
+}
+
+/// A plane, or the one of all lines, of which no block or line is free yet.
+fn plane_without_blocks(
+    nand: &Nand,
+    config: &SharedSettings,
+    plane: PlaneId,
+    lines: Option<&lines::Lines>,
+) -> Plane {
+    let rule = FreeRule::of(config);
+    let blocks = lines.map_or(nand.geometry().blocks_of(plane), |lines| 0..lines.book.lines());
+    let (free, retired, pages) = match lines {
+        None => (
+            FreePool::empty(nand, plane, rule),
+            nand.factory_bad_in(plane).len() as u32,
+            nand.geometry().pages_per_block,
+        ),
+        Some(lines) => (lines.empty_pool(rule), lines.useless(), lines.book.full()),
+    };
+    Plane::new(free, config.victims(plane, blocks, pages), retired)
 }

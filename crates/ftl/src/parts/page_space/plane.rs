@@ -1,13 +1,9 @@
 //! A plane's blocks: free ones, frontiers, candidates.
 
-use super::lines::Lines;
 use super::stream::Stream;
 use crate::parts::free_pool::FreePool;
 use crate::parts::victim::Victims;
-use crate::parts::wear::FreeRule;
-use crate::settings::SharedSettings;
-use ftlab_flash::board::nand::Nand;
-use ftlab_flash::units::{BlockId, PlaneId};
+use ftlab_flash::units::BlockId;
 
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Frontier {
@@ -32,26 +28,11 @@ pub(super) struct Plane {
 }
 
 impl Plane {
-    /// A plane, or the one of all lines, of which no block or line is free yet.
-    pub fn without_blocks(
-        nand: &Nand,
-        config: &SharedSettings,
-        plane: PlaneId,
-        lines: Option<&Lines>,
-    ) -> Self {
-        let rule = FreeRule::of(config);
-        let blocks = lines.map_or(nand.geometry().blocks_of(plane), |lines| 0..lines.book.lines());
-        let (free, retired, pages) = match lines {
-            None => (
-                FreePool::empty(nand, plane, rule),
-                nand.factory_bad_in(plane).len() as u32,
-                nand.geometry().pages_per_block,
-            ),
-            Some(lines) => (lines.empty_pool(rule), lines.useless(), lines.book.full()),
-        };
+    /// A plane, or the one of all lines, with these free blocks and lines, and no more of them in use.
+    pub fn new(free: FreePool, victims: Victims, retired: u32) -> Self {
         Plane {
             free,
-            victims: config.victims(plane, blocks, pages),
+            victims,
             frontiers: [Frontier::default(); Stream::COUNT],
             threshold: 0,
             valid: 0,
