@@ -44,7 +44,6 @@
 
 mod raw;
 mod settings;
-mod window;
 
 use raw::RawZones;
 pub use settings::{AfterCut, ZnsSettings, ZoneMode};

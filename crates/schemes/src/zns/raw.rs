@@ -1,10 +1,12 @@
 //! Zones that the workload itself writes: no log, no map, nothing that collects.
 //!
 //! The logical pages are the zones' own, one after another. The next page of a zone is the only one
-//! that can be written, unless zones have windows (`window.rs`); a trim of all that was written of a
+//! that can be written, unless zones have windows (`raw/window.rs`); a trim of all that was written of a
 //! zone resets it. Anything else is refused and ends the run: a device that goes on would hold
 //! something else than its host believes. A zone takes a free line when it is begun, and may be short
 //! of what that line has not.
+
+mod window;
 
 use ftlab_flash::board::Board;
 use ftlab_flash::board::nand::fault::{Fault, Refusal};
@@ -18,28 +20,28 @@ use ftlab_ftl::parts::oob_scan::{self, Extent};
 use ftlab_ftl::parts::page_space::{PageSpace, Stream};
 
 use super::settings::{Config, raw_zones};
-use super::window::{self, Windows};
+use window::Windows;
 
 /// The only plane of a space of lines.
 const ALL: PlaneId = PlaneId(0);
 
 /// A zone.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Zone {
+struct Zone {
     line: Option<BlockId>,
     /// The class that stands for it while it takes pages.
-    pub(super) class: Option<Stream>,
+    class: Option<Stream>,
     /// Pages before its write pointer.
     written: u32,
     /// Pages behind it that are in its window.
-    pub(super) held: u32,
+    held: u32,
 }
 
 /// The zones, and where their pages are.
 #[derive(Clone)]
 pub(super) struct RawZones {
     pub(super) space: PageSpace,
-    pub(super) zones: Vec<Zone>,
+    zones: Vec<Zone>,
     /// Physical page of each logical page, plus one: what is reckoned from line and write pointer,
     /// but for holes.
     entries: Vec<u32>,
@@ -47,7 +49,7 @@ pub(super) struct RawZones {
     pages: u32,
     max_active: u32,
     /// What is written behind write pointers, where zones have windows.
-    pub(super) window: Option<Box<Windows>>,
+    window: Option<Box<Windows>>,
 }
 
 impl RawZones {
@@ -61,11 +63,11 @@ impl RawZones {
         RawZones { space, zones, entries, pages, max_active, window }
     }
 
-    pub(super) fn zone_of(&self, lpn: Lpn) -> usize {
+    fn zone_of(&self, lpn: Lpn) -> usize {
         (lpn.0 / self.pages) as usize
     }
 
-    pub(super) fn first(&self, zone: usize) -> u32 {
+    fn first(&self, zone: usize) -> u32 {
         zone as u32 * self.pages
     }
 
@@ -75,7 +77,7 @@ impl RawZones {
     }
 
     /// The first page behind a zone.
-    pub(super) fn end(&self, zone: usize) -> u32 {
+    fn end(&self, zone: usize) -> u32 {
         self.first(zone) + self.size(zone)
     }
 
@@ -83,17 +85,17 @@ impl RawZones {
         unpack(self.entries[lpn.index()]).map(Ppn)
     }
 
-    pub(super) fn refused(&self, lpn: Lpn, why: Refusal) -> Fault {
+    fn refused(&self, lpn: Lpn, why: Refusal) -> Fault {
         Fault::Refused { page: lpn.0, zone: lpn.0 / self.pages, why }
     }
 
     /// The first page that a zone does not hold on flash.
-    pub(super) fn pointer(&self, number: usize) -> u32 {
+    fn pointer(&self, number: usize) -> u32 {
         self.first(number) + self.zones[number].written
     }
 
     /// The class of the zone of a page, which may be written.
-    pub(super) fn class(&self, lpn: Lpn) -> Result<Stream, Fault> {
+    fn class(&self, lpn: Lpn) -> Result<Stream, Fault> {
         let zone = self.zones[self.zone_of(lpn)];
         if let Some(class) = zone.class {
             return Ok(class);
@@ -107,7 +109,7 @@ impl RawZones {
     }
 
     /// Whether it takes pages, or holds some in memory for which a power cut left no room.
-    pub(super) fn is_active(&self, number: usize) -> bool {
+    fn is_active(&self, number: usize) -> bool {
         self.zones[number].class.is_some() || self.is_stuck(number)
     }
 
@@ -117,13 +119,13 @@ impl RawZones {
     }
 
     /// Whether it has no room for its last pages.
-    pub(super) fn is_short(&self, number: usize) -> bool {
+    fn is_short(&self, number: usize) -> bool {
         let zone = &self.zones[number];
         zone.class.is_none() && zone.line.is_some() && zone.written < self.size(number)
     }
 
     /// A class that stands for no zone: also none of which a window alone holds pages.
-    pub(super) fn free_class(&self) -> Option<Stream> {
+    fn free_class(&self) -> Option<Stream> {
         let is_taken = |class| self.zones.iter().any(|zone| zone.class == Some(class));
         self.space.free_classes().find(|&class| !is_taken(class))
     }
@@ -155,12 +157,7 @@ impl RawZones {
     }
 
     /// Programs the page at the write pointer of its zone.
-    pub(super) fn append(
-        &mut self,
-        board: &mut Board,
-        io: &PageIo,
-        after: When,
-    ) -> Result<When, Fault> {
+    fn append(&mut self, board: &mut Board, io: &PageIo, after: When) -> Result<When, Fault> {
         let class = self.class(io.lpn)?;
         let what = (io, PageKind::Data, None);
         let (new, done) = self.space.write(board, (ALL, class), what, after)?;

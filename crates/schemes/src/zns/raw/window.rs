@@ -6,8 +6,8 @@
 //! flush moves the pointers of all zones over granules that were written as a whole, and over the last
 //! part of a zone. A page that was never written is not passed over: the write is refused.
 
-use super::raw::RawZones;
-use super::settings::{Config, window_frames};
+use super::RawZones;
+use crate::zns::settings::{Config, window_frames};
 use ftlab_flash::board::Board;
 use ftlab_flash::board::nand::fault::{Fault, Refusal};
 use ftlab_flash::board::ram::RamWork;
@@ -156,7 +156,7 @@ impl RawZones {
     }
 
     /// Moves every pointer as far as whole granules were written, or the rest of a zone.
-    pub(super) fn flush(&mut self, board: &mut Board, after: When) -> Result<When, Fault> {
+    pub fn flush(&mut self, board: &mut Board, after: When) -> Result<When, Fault> {
         let mut done = after;
         for number in 0..self.zones.len() {
             if self.zones[number].held == 0 {
@@ -214,13 +214,13 @@ impl RawZones {
     }
 
     /// Host pages in windows.
-    pub(super) fn unsettled(&self) -> Unsettled {
+    pub fn unsettled(&self) -> Unsettled {
         let held = self.window.as_ref().map_or(0, |window| window.held.len());
         Unsettled { ram_pages: u64::from(held), ..Unsettled::default() }
     }
 
     /// What windows hold when the power goes.
-    pub(super) fn kept(&self) -> Vec<Held> {
+    pub fn kept(&self) -> Vec<Held> {
         let Some(window) = &self.window else { return Vec::new() };
         let mut kept: Vec<Held> = window.held.all().map(|slot| *window.held.get(slot)).collect();
         kept.sort_unstable_by_key(|held| held.lpn);
