@@ -24,10 +24,12 @@ use ftlab_flash::units::{Lpn, Nanos, PlaneId, Tag};
 use ftlab_ftl::answers::{Location, Room};
 use ftlab_ftl::parts::page_space::settings::GcMode;
 use ftlab_ftl::scheme::{Scheme, SchemeConfig};
+use later::Later;
 
 mod caches;
 mod chunk;
 mod gaps;
+mod later;
 mod power;
 mod taking;
 mod versions;
@@ -65,6 +67,8 @@ pub struct Ssd<S: Scheme> {
     obey_trims: bool,
     /// Whether the scheme works in gaps between requests.
     idle_work: bool,
+    /// Where completions are known only when their time comes: requests that wait for theirs.
+    later: Option<Box<Later>>,
 }
 
 impl<S: Scheme> Ssd<S> {
@@ -113,6 +117,7 @@ impl<S: Scheme> Ssd<S> {
             idle_work: config.gc.mode != GcMode::Foreground
                 || config.repairs()
                 || S::works_in_gaps(&seen),
+            later: board.nand().clock().is_event_driven().then(|| Box::new(Later::new(depth))),
             config: config.clone(),
             seen,
             board,
@@ -129,6 +134,7 @@ impl<S: Scheme> Ssd<S> {
 
     /// Counts and times begin anew.
     fn forget_measured(&mut self) {
+        self.come_to_rest();
         self.epoch = self.absolute_idle_from().max(self.board.pcm_idle_from());
         self.last_completion = self.epoch;
         self.board.start_measuring();
@@ -192,6 +198,9 @@ impl<S: Scheme> Ssd<S> {
         for index in 1..pages {
             let other = RequestShape { index, ..shape };
             done = done.join(self.serve_page::<PLAIN>(request, other, start)?);
+            if !PLAIN {
+                done = self.board.nand_mut().clock_mut().narrow(done);
+            }
         }
         Ok(done)
     }
@@ -347,7 +356,10 @@ impl<S: Scheme> Device for Ssd<S> {
     }
 
     fn submit_at(&mut self, request: &Request, at: Nanos) -> Result<Completion, DeviceError> {
-        self.submit_one(request, at)
+        match self.later {
+            Some(_) => self.submit_and_wait(request, at),
+            None => self.submit_one(request, at),
+        }
     }
 
     fn submit_all(
@@ -356,12 +368,20 @@ impl<S: Scheme> Device for Ssd<S> {
         served: &mut Served,
     ) -> Result<(), DeviceError> {
         match self.is_plain() {
+            _ if self.later.is_some() => self.submit_row_for_later(requests, served),
             true => self.submit_plain_row(requests, served),
             false => self.submit_row(requests, served),
         }
     }
 
+    fn complete_all(&mut self, served: &mut Served) {
+        self.complete_rest(served);
+    }
+
     fn next_slot(&self) -> Nanos {
+        if self.later.is_some() {
+            return self.board.nand().clock().now().saturating_sub(self.epoch);
+        }
         self.outstanding.next_slot().map_or(0, |done| done - self.epoch)
     }
 

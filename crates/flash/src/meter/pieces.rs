@@ -71,6 +71,15 @@ impl Pieces {
         is_first
     }
 
+    /// The present request is taken and will be done after others were taken: the piece that it is,
+    /// to be told again before it is done.
+    pub fn set_aside(&mut self) -> Option<Piece> {
+        match std::mem::take(&mut self.last) {
+            Last::Piece(piece) => Some(piece),
+            _ => None,
+        }
+    }
+
     /// The present request is done; how all of it went if that was its last piece.
     #[cold]
     pub fn done(&mut self, completion: &Completion) -> Option<Completion> {

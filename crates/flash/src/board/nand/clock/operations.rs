@@ -108,6 +108,9 @@ impl Clock {
 
     #[inline]
     fn control(&mut self, length: Nanos, cause: Cause, after: When) -> When {
+        if self.is_event_driven() {
+            return self.control_later(length, cause, after);
+        }
         let start = if self.serial {
             self.spent.controller += length;
             self.server += length;
@@ -125,7 +128,7 @@ impl Clock {
 
     /// The place of a flash page in its block.
     #[inline]
-    fn offset(&self, (ppn, block): (Ppn, BlockId)) -> u32 {
+    pub(super) fn offset(&self, (ppn, block): (Ppn, BlockId)) -> u32 {
         (ppn.0 - block.0 * self.pages_per_block) >> self.unit_shift
     }
 
@@ -178,6 +181,10 @@ impl Clock {
         if self.serial {
             return self.serve((at.plane, Work::Read), cause, 0, self.unit_transfer);
         }
+        if self.is_event_driven() {
+            let sensed = self.behind_register(at.plane, cause, after);
+            return self.over_channel((at.plane, self.unit_transfer), cause, sensed);
+        }
         let sensed = self.register_ready[at.plane.index()];
         let from = passed(after, cause, sensed.max(after.time()));
         self.over_channel((at.plane, self.unit_transfer), cause, from)
@@ -205,14 +212,18 @@ impl Clock {
         cause: Cause,
         after: When,
     ) -> When {
-        let (Some((ppn, block)), false) = (at.page, self.serial || !self.schedules.is_empty())
-        else {
+        let one_by_one = !self.schedules.is_empty() && !self.is_event_driven();
+        let (Some((ppn, block)), false) = (at.page, self.serial || one_by_one) else {
             return self.read_cells(at, cause, after);
         };
         let read = self.read_time(at);
         let program = self.program_time(target);
         self.busy.read += read;
         self.done.reads += 1;
+        if self.is_event_driven() {
+            let source = (at.plane, (ppn, block));
+            return self.copy_later(source, target, cause, after, read + program);
+        }
         let loaded = after.time().max(self.ready.to_read(ppn));
         let from = loaded.max(self.ready.to_program(target.1).saturating_sub(read));
         let Site { cells, unit, .. } = self.sites[at.plane.index()];
@@ -231,6 +242,9 @@ impl Clock {
     /// Cells at work for a read, after the page was programmed.
     #[inline]
     fn sense(&mut self, at: Place, cause: Cause, after: When, length: Nanos) -> When {
+        if self.is_event_driven() {
+            return self.sense_later(at, cause, after, length);
+        }
         let mut from = after.time();
         if let Some((ppn, _)) = at.page {
             from = from.max(self.ready.to_read(ppn));
@@ -284,6 +298,9 @@ impl Clock {
     ) -> When {
         if length == 0 {
             return after;
+        }
+        if self.is_event_driven() {
+            return self.cross_later((plane, length), cause, after);
         }
         let start = self.book_channel((plane, length), cause, after.time());
         self.busy.bus_wait += start - after.time();
@@ -404,6 +421,9 @@ impl Clock {
         if self.serial {
             return self.serve((plane, Work::Program), cause, length, transfer);
         }
+        if self.is_event_driven() {
+            return self.program_later((plane, block, ppn), load, (cause, length), after);
+        }
         let loaded = match load {
             Load::Register => after,
             Load::Channel if self.takes_announcements() => {
@@ -440,6 +460,9 @@ impl Clock {
         self.done.erases += 1;
         if self.serial {
             return self.serve((plane, Work::Erase), cause, length, 0);
+        }
+        if self.is_event_driven() {
+            return self.erase_later((plane, block), (cause, length), after);
         }
         let from = after.time().max(self.ready.to_erase(block));
         let number = (Some(block.0), 0);
@@ -493,6 +516,9 @@ impl Clock {
         if self.serial {
             let _ = self.serve((plane, Work::Mark), cause, length, 0);
             return;
+        }
+        if self.is_event_driven() {
+            return self.mark_later(plane, block, length);
         }
         // A mark follows the program of the newer version, which was booked last.
         let from = self.newest_program.max(self.ready.to_program(block));
