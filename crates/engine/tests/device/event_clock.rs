@@ -107,13 +107,13 @@ fn with_one_die_and_one_request_at_a_time_both_clocks_say_the_same() {
                 assert_eq!(one.cumulative(), two.cumulative());
                 assert_eq!((one.sum(), one.range()), (two.sum(), two.range()));
             }
-            assert!(one.latency().all()[2].count() > 400);
+            assert!(one.latency().all()[0].count() > 400);
         }
     }
 }
 
 /// What the flash does follows from the order of calls, which both clocks keep, for every scheme that
-/// both take: at any queue depth, whatever overtakes.
+/// both take and that does not ask which plane is free first: at any queue depth, whatever overtakes.
 #[test]
 fn both_clocks_do_the_same_to_the_flash_under_every_scheme() {
     let pairs = [
@@ -139,6 +139,13 @@ fn both_clocks_do_the_same_to_the_flash_under_every_scheme() {
             let (one, last) = served(scheme, &config, &requests, in_flight);
             let (two, ended) = served(scheme, &with_event(&config), &requests, in_flight);
             let [one, two] = [&one, &two].map(|device| device.board());
+            slower += usize::from(ended != last);
+            if scheme == "leaftl" {
+                // Its flushes go to the plane that is free first, which the clocks do not agree upon.
+                let [one, two] = [one, two].map(|board| board.meter().total_programs() as f64);
+                assert!((two / one - 1.0).abs() < 0.02, "{scheme}: {one} and {two} programs");
+                continue;
+            }
             assert_eq!(one.meter().counts(), two.meter().counts(), "{scheme}");
             assert_eq!(one.meter().host(), two.meter().host(), "{scheme}");
             let cells = [one, two].map(|board| board.nand().clock().cell_operations());
@@ -146,7 +153,6 @@ fn both_clocks_do_the_same_to_the_flash_under_every_scheme() {
             let work = [one, two].map(|board| board.nand().clock().service_time());
             let kinds = work.map(|time| (time.read, time.program, time.erase, time.transfer));
             assert_eq!(kinds[0], kinds[1], "{scheme}");
-            slower += usize::from(ended != last);
         }
         compared += 1;
     }
@@ -172,7 +178,7 @@ fn units_buffers_and_links_go_with_it() {
             let (two, _) = served("ideal_page", &with_event(&config), &requests, in_flight);
             assert_eq!(one.board().meter().counts(), two.board().meter().counts(), "{pairs:?}");
             let mean = |device: &dyn Device| {
-                let all = &device.board().meter().latency().all()[2];
+                let all = &device.board().meter().latency().all()[0];
                 all.sum() as f64 / all.count() as f64
             };
             let ratio = mean(two.as_ref()) / mean(one.as_ref());

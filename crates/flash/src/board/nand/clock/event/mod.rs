@@ -7,7 +7,8 @@
 //!
 //! **How.** The scheme is asked as ever: one request after another, all of its operations in one call.
 //! What the flash holds changes in that order (a limit: state follows the order of calls, and only
-//! time is event-driven; no operation is left out or added because another came first). Each
+//! time is event-driven; nothing is done to the flash because another came first, but for placement
+//! that asks which plane is free first, which hears when it would be if nothing else came). Each
 //! operation becomes a node of a graph ([`graph`]): its token names the operations that it follows, and
 //! the flash adds its own laws (a page is read after its program, pages of a block are programmed one
 //! after another and behind its erase, a block is erased behind all that touches it). Nothing runs

@@ -160,9 +160,10 @@ fn random_requests(
             }
             // Two reads side by side, and two one after the other, as of a map and of data.
             kind => {
-                let pages = [one, two].map(|block| {
-                    let filled = both.filled[block as usize];
-                    (block, rng.below(filled.max(1)))
+                // What holds nothing is not read: then a page that was there from the start.
+                let pages = [one, two].map(|block| match both.filled[block as usize] {
+                    0 => ((block & !1) + 2, 0),
+                    filled => (block, rng.below(filled)),
                 });
                 let (first, op) = both.read(pages[0], (start, time), Vec::new());
                 let after = if kind < 6 { (first, vec![op]) } else { (start, Vec::new()) };
@@ -337,10 +338,10 @@ fn who_is_suspended_or_passed_waits_longer() {
     let suspended = both(&[("timing.suspend", "erase")], erases, 100_000);
     let expected = [ERASE + COST + READ, 100_000 + COST + READ + TRANSFER];
     assert_eq!(suspended, expected);
-    // Two programs of one block; the read comes while the first of them is at work.
+    // Two programs; the read comes while the first of them is at work and the second waits.
     let programs = |clock: &mut Clock, geometry: &Geometry, start| {
         let first = program(clock, geometry, (0, 0), start);
-        program(clock, geometry, (0, 1), start).join(first)
+        program(clock, geometry, (2, 0), start).join(first)
     };
     let first_ends = TRANSFER + PROGRAM;
     assert_eq!(both(&[], programs, 100_000)[0], first_ends + PROGRAM);
