@@ -8,6 +8,7 @@
 use super::taking::Taken;
 use super::{Device, DeviceError, Served, Ssd};
 use ftlab_flash::board::nand::clock::Ended;
+use ftlab_flash::board::when::When;
 use ftlab_flash::meter::Piece;
 use ftlab_flash::request::{Completion, Op, Request, Unreadable};
 use ftlab_flash::units::Nanos;
@@ -149,7 +150,7 @@ impl<S: Scheme> Ssd<S> {
         self.board.meter_mut().request(request.op, counted.0, counted.1);
         self.unreadable = None;
         self.ledger.begin();
-        let done = match self.serve::<false>(request, pages, start) {
+        let done = match self.serve_for_later(request, pages, start) {
             Ok(done) => done,
             Err(error) => {
                 self.board.meter_mut().interrupt();
@@ -157,8 +158,6 @@ impl<S: Scheme> Ssd<S> {
                 return Err(error);
             }
         };
-        let (_, below) = self.parts();
-        below.scheme.behind_request(below.board, done)?;
         let link = self.board.link();
         let received = if request.op == Op::Read { request.sectors } else { 0 };
         let back = (link.receives_for(received), link.is_shared());
@@ -168,6 +167,19 @@ impl<S: Scheme> Ssd<S> {
         self.waiting().slots[slot as usize] =
             Some(Waiting { op: request.op, arrival, admitted, unreadable, piece });
         Ok((slot, admitted))
+    }
+
+    /// Does a request, then what the scheme has to do behind it.
+    fn serve_for_later(
+        &mut self,
+        request: &Request,
+        pages: (u32, u32),
+        start: When,
+    ) -> Result<When, DeviceError> {
+        let done = self.serve::<false>(request, pages, start)?;
+        let (_, below) = self.parts();
+        below.scheme.behind_request(below.board, done)?;
+        Ok(done)
     }
 
     /// Counts the request that was done first of those that are done by now.

@@ -25,7 +25,12 @@ pub(super) enum Other {
 
 /// A controller for these cells.
 pub(super) fn controller(rules: Rules, cells: u32, geometry: &Geometry) -> Box<Controller> {
-    Box::new(Controller::new(rules, (cells, geometry.channels, OTHERS), geometry.dies()))
+    let mut controller =
+        Box::new(Controller::new(rules, (cells, geometry.channels, OTHERS), geometry.dies()));
+    for other in [Other::Dram, Other::ToDevice, Other::ToHost] {
+        controller.silence(cells + geometry.channels + other as u32);
+    }
+    controller
 }
 
 impl Clock {

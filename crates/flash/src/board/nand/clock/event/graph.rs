@@ -62,8 +62,12 @@ pub struct Node {
     pub token: When,
     /// How often it was suspended, or held back before it began.
     pub suspensions: u32,
-    /// Operations that it waits for, and one more while it is being taken.
-    waits: u32,
+    /// Since when nothing holds it but its station.
+    pub since: Nanos,
+    /// Operations that its token names, and one more while it is being taken.
+    named: u32,
+    /// Operations that the flash wants to be over first.
+    laws: u32,
     /// The first of those that wait for it; 0: none does.
     followers: u32,
     state: State,
@@ -89,7 +93,9 @@ impl Node {
             station: NOWHERE,
             token: When::START,
             suspensions: 0,
-            waits: 1,
+            since: 0,
+            named: 1,
+            laws: 0,
             followers: 0,
             state: State::Waits,
         }
@@ -245,16 +251,30 @@ impl Graph {
             }
         };
         self.node_mut(other).followers = place;
-        self.node_mut(operation).waits += 1;
+        let node = self.node_mut(operation);
+        *(if wait.is_some() { &mut node.named } else { &mut node.laws }) += 1;
     }
 
-    /// One thing less that an operation waits for; whether that was the last.
-    pub fn fulfil(&mut self, operation: u64) -> bool {
+    /// All is told that an operation waits for; whether it waits for nothing.
+    pub fn fulfil(&mut self, operation: u64, now: Nanos) -> bool {
+        self.one_less(operation, true, now)
+    }
+
+    /// One thing less that an operation waits for, which its token names or which the flash wants;
+    /// whether that was the last.
+    fn one_less(&mut self, operation: u64, named: bool, now: Nanos) -> bool {
         let node = self.node_mut(operation);
-        node.waits -= 1;
-        let ready = node.waits == 0;
+        if named {
+            node.named -= 1;
+            if node.named == 0 {
+                node.job.from = now;
+            }
+        } else {
+            node.laws -= 1;
+        }
+        let ready = node.named == 0 && node.laws == 0;
         if ready {
-            node.state = State::Ready;
+            (node.state, node.since) = (State::Ready, now);
         }
         ready
     }
@@ -299,7 +319,7 @@ impl Graph {
                 Some(Wait::Map) => token.waits_for_map(done),
                 Some(Wait::Buffer) => token.waits_for_buffer(done),
             };
-            if self.fulfil(operation) {
+            if self.one_less(operation, wait.is_some(), now) {
                 self.ready.push(operation);
             }
         }

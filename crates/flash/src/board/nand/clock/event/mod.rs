@@ -18,11 +18,13 @@
 //! nothing but the first completion; one that submits a single request and wants its answer
 //! ([`Controller::run_to`]) gets that of a host that waits for it.
 //!
-//! **Who goes first** ([`station`]). Every die (plane, channel of dies) has a queue, first ready first
-//! served; what became ready at one moment goes in the order in which it was asked for. A read that a
-//! request waits for passes programs and erases with `timing.read_priority`, suspends them with
-//! `timing.suspend`, and is then served at once, as are those that come meanwhile; what was suspended
-//! goes on when no such read waits, and whoever waits for it waits longer. Commands of other planes that
+//! **Who goes first** ([`station`]). Every die (plane, channel of dies) has a queue, first come first
+//! served: an operation comes when all is over that its token names, with its data, and keeps its place
+//! while the flash's laws hold it, so that the programs of a collection wait in a row; those that may
+//! begin pass what may not. What comes at one moment goes in the order in which it was asked for. A read
+//! that a request waits for passes programs and erases with `timing.read_priority`, suspends what it
+//! finds at work with `timing.suspend`, and is then served at once, as are those that come meanwhile;
+//! what was suspended goes on when no such read waits, and whoever waits for it waits longer. Commands of other planes that
 //! are ready when a command starts join it (`timing.multi_plane_*`). Channels, the controller, its
 //! memories and the link are queues of the same kind without privileges.
 //!
@@ -113,6 +115,11 @@ impl Controller {
         }
     }
 
+    /// Nobody draws what a station does.
+    pub fn silence(&mut self, station: u32) {
+        self.stations[station as usize].silent = true;
+    }
+
     /// A request enters at `time`; operations are its own from now on.
     pub fn enter(&mut self, time: Nanos, timeline: &mut Timeline) {
         self.run_until(time, timeline);
@@ -169,7 +176,7 @@ impl Controller {
         for law in laws {
             self.graph.obey(operation, law);
         }
-        if self.graph.fulfil(operation) {
+        if self.graph.fulfil(operation, self.now) {
             self.becomes_ready(operation);
         }
         self.settle();
@@ -214,7 +221,7 @@ impl Controller {
         node.token = When::at(self.base);
         let operation = self.graph.add(node);
         self.graph.follow(operation, token);
-        if self.graph.fulfil(operation) {
+        if self.graph.fulfil(operation, self.now) {
             self.becomes_ready(operation);
         }
         self.settle();
@@ -238,14 +245,13 @@ impl Controller {
     }
 
     fn becomes_ready(&mut self, operation: u64) {
-        let node = self.graph.node_mut(operation);
-        node.job.from = self.now;
-        let station = node.station;
+        let node = self.graph.node(operation);
+        let (station, from) = (node.station, node.job.from);
         if station == NOWHERE {
             self.graph.will_end(operation);
             return;
         }
-        self.stations[station as usize].enqueue((self.now, operation));
+        self.stations[station as usize].enqueue((from, operation));
         self.note_dirty(station);
     }
 

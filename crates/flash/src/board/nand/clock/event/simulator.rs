@@ -8,12 +8,14 @@ pub const COST: Nanos = 20_000;
 
 /// One operation of the independent simulator.
 pub struct Op {
-    /// Operations that must be over.
+    /// Operations that it follows, and those that the flash wants to be over first.
     pub after: Vec<usize>,
+    pub laws: Vec<usize>,
     pub arrives: Nanos,
     pub server: usize,
     pub work: Work,
     pub left: Nanos,
+    pub came: Option<Nanos>,
     pub ready: Option<Nanos>,
     pub over: Option<Nanos>,
     pub held: u32,
@@ -64,16 +66,19 @@ impl Simulator {
             known.server == server && known.ready.is_some() && known.over.is_none() && !running(op)
         };
         let mut all: Vec<usize> = (0..self.ops.len()).filter(waits).collect();
-        all.sort_by_key(|&op| (self.ops[op].ready, op));
+        all.sort_by_key(|&op| (self.ops[op].came, op));
         all
     }
 
     fn decide(&mut self, server: usize, now: Nanos) {
         let waiting = self.waiting(server);
         let read = waiting.iter().copied().find(|&op| self.ops[op].work == Work::Read);
+        let is_new =
+            |&op: &usize| self.ops[op].work == Work::Read && self.ops[op].ready == Some(now);
+        let comes = waiting.iter().any(is_new);
         match (self.servers[server], self.suspended[server], read) {
             (Does::Work(op, end), None, Some(_))
-                if now + COST < end && self.rules.suspends(&self.ops[op]) =>
+                if comes && now + COST < end && self.rules.suspends(&self.ops[op]) =>
             {
                 self.ops[op].left = end - now;
                 self.ops[op].held += 1;
@@ -130,10 +135,10 @@ impl Simulator {
     fn get_ready(&mut self, now: Nanos, arrived: impl Fn(&Op) -> bool) {
         for index in 0..self.ops.len() {
             let op = &self.ops[index];
-            let free = op.after.iter().all(|&other| self.ops[other].over.is_some());
-            if op.ready.is_none() && arrived(op) && free {
-                self.ops[index].ready = Some(now);
-            }
+            let over = |others: &[usize]| others.iter().all(|&op| self.ops[op].over.is_some());
+            let came = op.came.or_else(|| (arrived(op) && over(&op.after)).then_some(now));
+            let ready = op.ready.or_else(|| (came.is_some() && over(&op.laws)).then_some(now));
+            (self.ops[index].came, self.ops[index].ready) = (came, ready);
         }
     }
 

@@ -21,7 +21,7 @@ enum Phase {
 /// One station.
 #[derive(Clone, Debug, Default)]
 pub struct Station {
-    /// Since when what waits is ready, and which operation it is; first come first.
+    /// When what waits came, and which operation it is; first come first.
     queue: VecDeque<(Nanos, u64)>,
     phase: Phase,
     /// The operations of the command under way: several, where planes joined.
@@ -41,11 +41,12 @@ pub struct Station {
     pub busy: Nanos,
     /// Whether it is looked at before time moves on.
     pub dirty: bool,
+    /// Whether nobody draws it.
+    pub silent: bool,
 }
 
 impl Station {
-    /// An operation waits; of those that are ready since the same moment the first asked for goes
-    /// first.
+    /// An operation waits; of those that came at the same moment the first asked for goes first.
     pub fn enqueue(&mut self, waiting: (Nanos, u64)) {
         let mut place = self.queue.len();
         while place > 0 && self.queue[place - 1] > waiting {
@@ -84,6 +85,14 @@ impl Controller {
 
     fn is_urgent(&self, operation: u64) -> bool {
         self.graph.node(operation).job.is_urgent()
+    }
+
+    /// Whether a read that a request waits for could begin from just now on.
+    fn urgent_came(&self, station: u32) -> bool {
+        let mut waiting = self.stations[station as usize].queue.iter();
+        waiting.any(|&(_, operation)| {
+            self.is_urgent(operation) && self.graph.node(operation).since == self.now
+        })
     }
 
     /// The first read in the queue that a request waits for.
@@ -174,7 +183,7 @@ impl Controller {
         self.ends.push(Reverse((known.until, station, known.work)));
     }
 
-    /// Suspends what a station does for a read that waits, if that helps it.
+    /// Suspends what a station does for a read that finds it at work, if that helps it.
     fn suspend(&mut self, station: u32, timeline: &mut Timeline) {
         let known = &self.stations[station as usize];
         let lead = self.graph.node(known.running[0]);
@@ -182,7 +191,7 @@ impl Controller {
         if station >= self.cells
             || !helps
             || !self.rules.suspends(lead.job.work, lead.suspensions)
-            || self.first_urgent(station).is_none()
+            || !self.urgent_came(station)
         {
             return;
         }
@@ -223,7 +232,7 @@ impl Controller {
     /// suspended.
     fn draw(&self, station: u32, other: Option<Work>, timeline: &mut Timeline) {
         let known = &self.stations[station as usize];
-        if !timeline.is_on() || known.began == self.now {
+        if !timeline.is_on() || known.silent || known.began == self.now {
             return;
         }
         let working = if other.is_some() { &known.suspended } else { &known.running };
