@@ -73,12 +73,19 @@ impl Simulator {
     fn decide(&mut self, server: usize, now: Nanos) {
         let waiting = self.waiting(server);
         let read = waiting.iter().copied().find(|&op| self.ops[op].work == Work::Read);
-        let is_new =
-            |&op: &usize| self.ops[op].work == Work::Read && self.ops[op].ready == Some(now);
-        let comes = waiting.iter().any(is_new);
+        // It finds what began before, or what began at this moment before it arrived.
+        let finds = |op: usize, end: Nanos| {
+            let began = end - self.ops[op].left;
+            let finds = |&read: &usize| {
+                let known = &self.ops[read];
+                let comes = known.work == Work::Read && known.ready == Some(now);
+                comes && (began < now || known.arrives == now)
+            };
+            waiting.iter().any(finds)
+        };
         match (self.servers[server], self.suspended[server], read) {
             (Does::Work(op, end), None, Some(_))
-                if comes && now + COST < end && self.rules.suspends(&self.ops[op]) =>
+                if finds(op, end) && now + COST < end && self.rules.suspends(&self.ops[op]) =>
             {
                 self.ops[op].left = end - now;
                 self.ops[op].held += 1;

@@ -18,6 +18,9 @@ const TRANSFER: Nanos = 10_000;
 
 type Pairs<'a> = &'a [(&'a str, &'a str)];
 
+/// Which cells a plane is of.
+type Cells = fn(&Geometry, PlaneId) -> u32;
+
 /// Times of `suspend_tests.rs`, event by event.
 fn clock(pairs: Pairs<'_>) -> (Clock, Geometry) {
     small_clock(&[&[("timing.clock", "event")], pairs].concat())
@@ -62,7 +65,7 @@ struct Both {
     written: Vec<Option<usize>>,
     touching: Vec<Vec<usize>>,
     pages: std::collections::HashMap<(u32, u32), usize>,
-    cells: fn(&Geometry, PlaneId) -> u32,
+    cells: Cells,
 }
 
 impl Both {
@@ -130,7 +133,7 @@ impl Both {
 fn random_requests(
     pairs: Pairs<'_>,
     rules: Privileges,
-    cells: fn(&Geometry, PlaneId) -> u32,
+    cells: Cells,
     count: usize,
 ) -> (Vec<Nanos>, Vec<Nanos>) {
     let (clock, geometry) = clock(pairs);
@@ -197,7 +200,7 @@ fn random_requests(
 
 #[test]
 fn an_independent_simulator_ends_every_request_at_the_same_nanosecond() {
-    let shapes: [(Pairs<'_>, fn(&Geometry, PlaneId) -> u32); 4] = [
+    let shapes: [(Pairs<'_>, Cells); 4] = [
         (&[], |_, plane| plane.0),
         (&[("device.planes", "4")], |geometry, plane| geometry.die_of(plane)),
         (
