@@ -145,8 +145,10 @@ impl When {
     /// After both; both belong to the same request.
     #[inline]
     pub fn join(self, other: When) -> When {
-        let (later, earlier) = if other.time > self.time { (other, self) } else { (self, other) };
-        if earlier.is_pending() { later.both(earlier) } else { later }
+        if self.time & other.time >= PENDING {
+            return self.both(other);
+        }
+        if other.time > self.time { other } else { self }
     }
 
     /// After both, where `other` belongs to somebody else; waiting for it counts as flash.

@@ -33,7 +33,9 @@
 //!
 //! **Limits.** A page that was sensed waits in its die for the channel without keeping the die from
 //! the next command, and pages are loaded ahead of their program in any number, as on parts with cache
-//! registers and as in the call-order clock. A copyback is one command. Where a scheme sums up more
+//! registers and as in the call-order clock: the copies of a collection all come at once. A write that
+//! a collection makes room for does not wait for it but where both want the same cells and channel, and
+//! comes there before most of its programs. A copyback is one command. Where a scheme sums up more
 //! tokens than one can name, what lies between them is waited for, too (`board/pending.rs`). A device
 //! that finds itself full mid-way goes on without waiting for the vain attempt. Ports that are nobody's
 //! server (phase-change memory, the host's memory and its copies) and whoever decides by time (work in

@@ -48,10 +48,7 @@ pub struct Station {
 impl Station {
     /// An operation waits; of those that came at the same moment the first asked for goes first.
     pub fn enqueue(&mut self, waiting: (Nanos, u64)) {
-        let mut place = self.queue.len();
-        while place > 0 && self.queue[place - 1] > waiting {
-            place -= 1;
-        }
+        let place = self.queue.partition_point(|other| *other < waiting);
         self.queue.insert(place, waiting);
     }
 
