@@ -1,37 +1,13 @@
 //! The operations of the clock where their time is not known at once (`timing.clock = event`): what
 //! each is for the controller, of which station, after what.
 
-use super::event::{Controller, Effect, Ended, NOWHERE, Node};
-use super::schedule::{Job, Rules};
+use super::event::{Controller, Effect, Ended, NOWHERE, Node, Other};
+use super::schedule::Job;
 use super::timeline::{Unit, Work};
 use super::{Clock, Load, Place};
-use crate::board::nand::geometry::Geometry;
 use crate::board::when::When;
 use crate::meter::Cause;
 use crate::units::{BlockId, Nanos, PlaneId, Ppn};
-
-/// Stations behind those of the channels.
-const OTHERS: u32 = 5;
-
-/// Which of them; the link's two directions are one on a half-duplex link.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Other {
-    Controller,
-    Ram,
-    Dram,
-    ToDevice,
-    ToHost,
-}
-
-/// A controller for these cells.
-pub(super) fn controller(rules: Rules, cells: u32, geometry: &Geometry) -> Box<Controller> {
-    let mut controller =
-        Box::new(Controller::new(rules, (cells, geometry.channels, OTHERS), geometry.dies()));
-    for other in [Other::Dram, Other::ToDevice, Other::ToHost] {
-        controller.silence(cells + geometry.channels + other as u32);
-    }
-    controller
-}
 
 impl Clock {
     /// Whether times are known only when they come.

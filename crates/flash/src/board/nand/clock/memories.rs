@@ -5,8 +5,7 @@
 //! resources of their own, kept like the controller.
 
 use super::Clock;
-use super::event::Effect;
-use super::later::Other;
+use super::event::{Effect, Other};
 use super::timeline::{Span, Unit, Work};
 use crate::board::when::When;
 use crate::meter::Cause;

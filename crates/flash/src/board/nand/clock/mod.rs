@@ -203,7 +203,7 @@ impl Clock {
         let alike = read.by_type.is_empty() && program.by_type.is_empty() && dense_only;
         let bare = scheduled == 0 && announced == 0 && registers == 0;
         let event = (timing.clock == ClockKind::Event && !serial)
-            .then(|| later::controller(rules, cells, geometry));
+            .then(|| Box::new(Controller::new(rules, cells, geometry)));
         let way = match (alike && event.is_none(), serial) {
             (true, true) => Way::OneServer,
             (true, false) if bare && timing.page_transfer.0 > 0 => Way::CellsAndChannel,

@@ -9,7 +9,7 @@
 //! What the flash holds changes in that order (a limit: state follows the order of calls, and only
 //! time is event-driven; nothing is done to the flash because another came first, but for placement
 //! that asks which plane is free first, which hears when it would be if nothing else came). Each
-//! operation becomes a node of a graph ([`graph`]): its token names the operations that it follows, and
+//! operation becomes a node of a graph (`graph.rs`): its token names the operations that it follows, and
 //! the flash adds its own laws (a page is read after its program, pages of a block are programmed one
 //! after another and behind its erase, a block is erased behind all that touches it). Nothing runs
 //! while a request is asked about. Between requests the device moves time on, event by event, up to
@@ -18,7 +18,7 @@
 //! nothing but the first completion; one that submits a single request and wants its answer
 //! ([`Controller::run_to`]) gets that of a host that waits for it.
 //!
-//! **Who goes first** ([`station`]). Every die (plane, channel of dies) has a queue, first come first
+//! **Who goes first** (`serve.rs`). Every die (plane, channel of dies) has a queue, first come first
 //! served: an operation comes when all is over that its token names, with its data, and keeps its place
 //! while the flash's laws hold it, so that the programs of a collection wait in a row; those that may
 //! begin pass what may not. What comes at one moment goes in the order in which it was asked for. A read
@@ -53,12 +53,27 @@ use std::collections::{BinaryHeap, VecDeque};
 
 use super::schedule::Rules;
 use super::timeline::Timeline;
+use crate::board::nand::geometry::Geometry;
 use crate::board::when::When;
+use crate::meter::Cause;
 use crate::units::Nanos;
 pub use graph::Ended;
 use graph::Graph;
 pub(super) use graph::{Effect, NOWHERE, Node};
 use station::Station;
+
+/// Stations behind those of the channels.
+const OTHERS: u32 = 5;
+
+/// Which of them; on a half-duplex link the first direction is both.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Other {
+    Controller,
+    Ram,
+    Dram,
+    ToDevice,
+    ToHost,
+}
 
 /// Programs that are loaded together with one that was announced to have companions.
 #[derive(Clone, Copy, Debug, Default)]
@@ -68,7 +83,7 @@ pub(super) struct Group {
     /// How many may still come.
     pub left: usize,
     /// As what they are programmed.
-    pub cause: Option<crate::meter::Cause>,
+    pub cause: Option<Cause>,
 }
 
 /// The controller of a device.
@@ -97,29 +112,28 @@ pub(super) struct Controller {
 }
 
 impl Controller {
-    /// An idle controller at time 0 of so many cells, channels and others, for up to `depth` requests.
-    pub fn new(rules: Rules, (cells, channels, others): (u32, u32, u32), dies: u32) -> Self {
-        let count = cells + channels + others;
+    /// An idle controller at time 0 of a device with so many cells.
+    pub fn new(rules: Rules, cells: u32, geometry: &Geometry) -> Self {
+        let count = cells + geometry.channels + OTHERS;
+        let mut stations: Vec<Station> = (0..count).map(|_| Station::default()).collect();
+        for silent in [Other::Dram, Other::ToDevice, Other::ToHost] {
+            stations[(cells + geometry.channels + silent as u32) as usize].silent = true;
+        }
         Controller {
             now: 0,
             base: 0,
             rules,
             graph: Graph::default(),
-            stations: (0..count).map(|_| Station::default()).collect(),
+            stations,
             cells,
             ends: BinaryHeap::with_capacity(2 * count as usize),
             dirty: Vec::with_capacity(count as usize),
             ended: VecDeque::new(),
             bus_wait: 0,
-            channels: cells..cells + channels,
+            channels: cells..cells + geometry.channels,
             wide: None,
-            groups: vec![Group::default(); dies as usize],
+            groups: vec![Group::default(); geometry.dies() as usize],
         }
-    }
-
-    /// Nobody draws what a station does.
-    pub fn silence(&mut self, station: u32) {
-        self.stations[station as usize].silent = true;
     }
 
     /// A request enters at `time`; operations are its own from now on.
