@@ -42,6 +42,7 @@
 //! gaps, refresh, schedulers) need moments that are not known; such settings are refused beforehand.
 
 mod graph;
+mod serve;
 #[cfg(test)]
 mod simulator;
 mod station;

@@ -3,9 +3,9 @@
 use std::cmp::Reverse;
 
 use super::super::timeline::{Span, Timeline, Work};
+use super::Controller;
 use super::graph::Node;
 use super::station::Phase;
-use super::Controller;
 use crate::units::Nanos;
 
 impl Controller {
