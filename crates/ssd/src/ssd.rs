@@ -284,34 +284,6 @@ impl<S: Scheme> Ssd<S> {
         Ok(done)
     }
 
-    /// The version that is written next: neither 0 nor the number that stands for what cannot be
-    /// read.
-    #[inline(always)]
-    fn version_to_come(&self) -> Tag {
-        Tag(((self.next_tag + 1) % Tag::UNREADABLE.0).max(1))
-    }
-
-    /// The version that a write gives a page: one that was never before, or that of the same content.
-    #[inline(always)]
-    fn version_of_write(&mut self, request: &Request, lpn: Lpn) -> Result<Tag, DeviceError> {
-        let fresh = self.version_to_come();
-        if S::READS_CONTENT {
-            // Where versions begin again, two contents would have the same one.
-            if fresh.0 <= self.next_tag {
-                return Err(DeviceError::TooManyContents);
-            }
-            if let Some(content) = self.split.content(request, lpn.0) {
-                let version = self.contents.version(content, fresh);
-                let version = version.ok_or(DeviceError::TooManyContents)?;
-                if version != fresh {
-                    return Ok(version);
-                }
-            }
-        }
-        self.next_tag = fresh.0;
-        Ok(fresh)
-    }
-
     #[inline(always)]
     fn write_page<const PLAIN: bool>(
         &mut self,
@@ -382,7 +354,7 @@ impl<S: Scheme> Device for Ssd<S> {
         if self.later.is_some() {
             return self.board.nand().clock().now().saturating_sub(self.epoch);
         }
-        self.outstanding.next_slot().map_or(0, |done| done - self.epoch)
+        self.slot_free_from()
     }
 
     fn ready_from(&self, request: &Request) -> Nanos {

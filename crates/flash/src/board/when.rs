@@ -97,12 +97,14 @@ impl When {
 
     /// The operations of both.
     #[cold]
+    #[inline(never)]
     fn both(self, other: When) -> When {
         When::pending(merged(self.operations().chain(other.operations())))
     }
 
     /// After this and the operations of somebody else.
     #[cold]
+    #[inline(never)]
     fn waits_for_operations(self, other: When, wait: Wait) -> When {
         let foreign = other.operations().map(|span| Span { wait, ..span });
         When::pending(merged(self.operations().chain(foreign)))

@@ -247,6 +247,15 @@ impl Clock {
         self.later().next_ended()
     }
 
+    /// A request enters, whose operations follow.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn enter_later(&mut self, time: Nanos) {
+        if let Some(event) = &mut self.event {
+            event.enter(time, &mut self.timeline);
+        }
+    }
+
     /// Simulated time moves on to `time`.
     pub fn run_until(&mut self, time: Nanos) {
         if let Some(event) = &mut self.event {

@@ -28,6 +28,7 @@ mod short;
 mod slc;
 mod spent;
 pub mod timeline;
+mod together;
 
 use super::geometry::Geometry;
 use crate::board::settings::{ClockKind, TimingProfile, TimingSettings};
@@ -300,8 +301,8 @@ impl Clock {
     /// A request enters the device; its operations may start from the returned moment.
     #[inline]
     pub fn admit(&mut self, time: Nanos) -> When {
-        if let Some(event) = &mut self.event {
-            event.enter(time, &mut self.timeline);
+        if self.event.is_some() {
+            self.enter_later(time);
         }
         self.server = self.server.max(time);
         self.spent = PathSplit::default();

@@ -309,8 +309,8 @@ fn a_deep_queue_comes_to_the_bandwidth_of_channels_and_of_dies() {
 }
 
 /// The set-up of MQSim's paper on contention in the back end as its repository prints it (FAST 2018): 8
-/// channels of 4 chips with 2 dies of 2 planes, reads of 75 us, 8 KiB and 448 bytes at 333 MB/s. Results
-/// are printed for none of it; what the settings demand holds.
+/// channels of 4 chips with 2 dies of 2 planes, reads of 75 us, 8 KiB and 448 bytes at 333 MB/s. No results
+/// are beside it; what the settings demand holds.
 #[test]
 fn mqsims_printed_set_up_comes_to_its_own_bounds() {
     let transfer = (8192 + 448) * 1000 / 333;
