@@ -24,9 +24,9 @@
 //! begin pass what may not. What comes at one moment goes in the order in which it was asked for. A read
 //! that a request waits for passes programs and erases with `timing.read_priority`, suspends what it
 //! finds at work with `timing.suspend`, and is then served at once, as are those that come meanwhile;
-//! what was suspended goes on when no such read waits, and whoever waits for it waits longer. Commands of other planes that
-//! are ready when a command starts join it (`timing.multi_plane_*`). Channels, the controller, its
-//! memories and the link are queues of the same kind without privileges.
+//! what was suspended goes on when no such read waits, and whoever waits for it waits longer. Commands
+//! of other planes that are ready when a command starts join it (`timing.multi_plane_*`). Channels, the
+//! controller, its memories and the link are queues of the same kind without privileges.
 //!
 //! **The path of a request** is kept with the operations: each one's token begins with that of the last
 //! of those it waited for, and its own waiting and work count to its own stage.

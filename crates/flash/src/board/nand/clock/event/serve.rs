@@ -144,7 +144,6 @@ impl Controller {
         self.draw(station, None, timeline);
         let known = &mut self.stations[station as usize];
         known.rest = known.until - self.now;
-        known.busy += self.now - known.began;
         std::mem::swap(&mut known.running, &mut known.suspended);
         self.work_for(station, self.rules.suspend_cost());
         self.stations[station as usize].phase = Phase::Suspends;
@@ -161,7 +160,6 @@ impl Controller {
     /// What a station did is over.
     pub(super) fn station_ends(&mut self, station: u32, timeline: &mut Timeline) {
         let known = &mut self.stations[station as usize];
-        known.busy += self.now - known.began;
         let phase = std::mem::take(&mut known.phase);
         if phase == Phase::Suspends {
             self.draw(station, Some(Work::Suspend), timeline);

@@ -34,8 +34,6 @@ pub struct Station {
     pub open: VecDeque<u64>,
     /// How long they take together.
     pub backlog: Nanos,
-    /// How long the station worked.
-    pub busy: Nanos,
     /// Whether it is looked at before time moves on.
     pub dirty: bool,
     /// Whether nobody draws it.
