@@ -215,6 +215,24 @@ mod tests {
     }
 
     #[test]
+    fn pieces_that_are_set_aside_are_told_again_when_they_are_done() {
+        let mut pieces = Pieces::default();
+        let piece = Piece { of: 7, pieces: 2 };
+        let aside = [true, false].map(|is_first| {
+            pieces.next(piece);
+            assert_eq!(pieces.begins(), is_first);
+            let aside = pieces.set_aside();
+            assert!(pieces.is_whole() && pieces.set_aside().is_none(), "others may come");
+            aside.expect("a piece was taken")
+        });
+        pieces.next(aside[0]);
+        assert_eq!(pieces.done(&done(0, 0, 5)), None);
+        pieces.next(aside[1]);
+        let whole = pieces.done(&done(0, 2, 9)).expect("the last piece");
+        assert_eq!((whole.arrival, whole.admitted, whole.completed), (0, 0, 9));
+    }
+
+    #[test]
     fn pieces_of_several_requests_may_come_mixed() {
         let mut all = Pieces::default();
         let mut take = |of, completed| {
