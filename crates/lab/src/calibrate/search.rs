@@ -1,0 +1,331 @@
+//! The search for a device: topologies by enumeration, the times of each by least squares.
+//!
+//! Three stages, because simulations are dear and topologies many: a queueing model fits the times
+//! of every topology without a simulation; those that come nearest are fitted roughly by brief
+//! simulations; the best of these by whole ones. What cannot be told from the probes is given its
+//! value in the base, worst first, and the rest is fitted anew.
+
+use ftlab_report::calibration::{Figures, Stage, Topology, Tried};
+
+use crate::calibrate::coarse;
+use crate::calibrate::jobs::Measured;
+use crate::calibrate::observations::{misfit, ratios, residuals};
+use crate::calibrate::parameters::{Parameter, RANGE};
+use crate::calibrate::probe::{Pattern, Probe};
+use crate::calibrate::scale::in_topology;
+use crate::calibrate::simulate::{Effort, Point, Simulator};
+use crate::calibrate::squares::{self, Fit, Problem};
+use crate::error::Result;
+
+/// Topologies that are fitted by brief simulations, beside the base's own.
+const SCREENED: usize = 8;
+/// Steps of such a fit.
+const SCREENED_STEPS: usize = 4;
+/// Topologies that are fitted by whole ones, at most.
+const FITTED: usize = 3;
+/// One whose brief squares exceed the best by this factor is not fitted further.
+const FITTED_WITHIN: f64 = 3.0;
+/// Steps of a queueing model's fit and of a whole one.
+const STEPS: usize = 16;
+/// Chi-square of two degrees of freedom at 95 %: by so much must squares exceed the best, in units of
+/// what is left unexplained, that a topology is told from it.
+const TOLD_APART: f64 = 5.99;
+/// An interval that reaches further than this factor to either side tells nothing.
+pub const IDENTIFIED_WITHIN: f64 = 2.0;
+
+/// What is looked for, and by what.
+pub struct Search<'a> {
+    /// Simulates devices.
+    pub simulator: &'a Simulator<'a>,
+    /// What is to come out.
+    pub measured: &'a [Measured],
+    /// Topologies to choose from, at least one.
+    pub topologies: &'a [Topology],
+    /// The base's own.
+    pub base: Topology,
+}
+
+/// What was found.
+pub struct Found {
+    /// The topology.
+    pub topology: Topology,
+    /// Everything that was tried, the topology first, then by misfit.
+    pub tried: Vec<Tried>,
+    /// Times that were fitted: value, and half of the logarithm of the interval's width.
+    pub times: Vec<(Parameter, f64, f64)>,
+    /// Times that were not, and why.
+    pub unknown: Vec<(Parameter, String)>,
+    /// Of each measured probe the figures of the device that was found.
+    pub simulated: Vec<Figures>,
+}
+
+/// Fitting one topology by simulations.
+struct BySimulation<'a> {
+    search: &'a Search<'a>,
+    topology: Topology,
+    parameters: &'a [Parameter],
+    effort: Effort,
+    /// Which of the measured.
+    places: Vec<usize>,
+}
+
+impl Problem for BySimulation<'_> {
+    fn residuals(&self, places: &[Vec<f64>]) -> Result<Vec<Vec<f64>>> {
+        let points: Vec<Point> = places.iter().map(|place| self.point(place)).collect();
+        let all = self.search.simulator.figures(&points)?;
+        let of = |figures: Vec<Figures>| {
+            let pairs = self.places.iter().zip(&figures);
+            pairs
+                .flat_map(|(place, own)| residuals(&self.search.measured[*place].figures, own))
+                .collect()
+        };
+        Ok(all.into_iter().map(of).collect())
+    }
+}
+
+impl BySimulation<'_> {
+    fn point(&self, place: &[f64]) -> Point {
+        let probes = self.places.iter().map(|place| self.search.measured[*place].probe);
+        Point {
+            topology: self.topology,
+            times: self.parameters.iter().copied().zip(place.iter().map(|log| log.exp())).collect(),
+            probes: probes.collect(),
+            effort: self.effort,
+        }
+    }
+}
+
+/// Fitting one topology by the queueing model: means and rates alone.
+struct ByEstimate<'a> {
+    search: &'a Search<'a>,
+    topology: Topology,
+    parameters: &'a [Parameter],
+}
+
+impl ByEstimate<'_> {
+    fn ratios(&self, place: &[f64]) -> Vec<f64> {
+        let base = self.search.simulator.config();
+        let config = in_topology(base, self.topology);
+        let value = |parameter: Parameter| {
+            let known = self.parameters.iter().zip(place).find(|(known, _)| **known == parameter);
+            known.map_or_else(|| parameter.base(base), |(_, log)| log.exp())
+        };
+        let measured = self.search.measured.iter();
+        let both = |one: &Measured| {
+            let (mean, rate) = coarse::estimate(&config, value, one.probe);
+            [(mean / one.figures.mean_ns).ln(), (rate / one.figures.iops).ln()]
+        };
+        measured.flat_map(both).collect()
+    }
+}
+
+impl Problem for ByEstimate<'_> {
+    fn residuals(&self, places: &[Vec<f64>]) -> Result<Vec<Vec<f64>>> {
+        Ok(places.iter().map(|place| self.ratios(place)).collect())
+    }
+}
+
+/// A topology on its way.
+struct Candidate {
+    topology: Topology,
+    stage: Stage,
+    misfit: f64,
+    fit: Fit,
+}
+
+impl Search<'_> {
+    /// Searches.
+    ///
+    /// # Errors
+    /// A device that does not bear a probe, and [`crate::Error::Cancelled`].
+    pub fn run(&self) -> Result<Found> {
+        let (parameters, mut unknown) = self.parameters();
+        let mut candidates = self.estimated(&parameters)?;
+        self.screen(&mut candidates, &parameters)?;
+        let fitted = self.fit(&mut candidates, &parameters)?;
+        let (chosen, alike) = self.choose(&candidates[..fitted]);
+        let tried = tried(&candidates, chosen, &alike);
+        let Candidate { topology, fit, .. } = candidates.swap_remove(chosen);
+        let (parameters, fit) = self.identify(topology, parameters, fit, &mut unknown)?;
+        let widths = squares::half_widths(&fit);
+        let times = parameters.iter().zip(&fit.at).zip(widths);
+        let times: Vec<_> = times.map(|((one, log), width)| (*one, log.exp(), width)).collect();
+        let whole = self.by_simulation(topology, &parameters, Effort::WHOLE, |_| true);
+        let simulated = self.simulator.figures(&[whole.point(&fit.at)])?.remove(0);
+        Ok(Found { topology, tried, times, unknown, simulated })
+    }
+
+    /// The parameters that some probe concerns, and the others.
+    fn parameters(&self) -> (Vec<Parameter>, Vec<(Parameter, String)>) {
+        let writes = self.measured.iter().any(|one| one.probe.pattern.writes());
+        let (known, unknown): (Vec<_>, Vec<_>) =
+            Parameter::ALL.into_iter().partition(|parameter| parameter.concerns(writes));
+        let why = |parameter| (parameter, "no probe writes".to_owned());
+        (known, unknown.into_iter().map(why).collect())
+    }
+
+    fn start(&self, parameters: &[Parameter]) -> (Vec<f64>, Vec<(f64, f64)>) {
+        let config = self.simulator.config();
+        let start: Vec<f64> = parameters.iter().map(|one| one.start(config).ln()).collect();
+        let bounds = start.iter().map(|log| (log - RANGE.ln(), log + RANGE.ln())).collect();
+        (start, bounds)
+    }
+
+    fn by_simulation<'a>(
+        &'a self,
+        topology: Topology,
+        parameters: &'a [Parameter],
+        effort: Effort,
+        keep: impl Fn(Probe) -> bool,
+    ) -> BySimulation<'a> {
+        let places = (0..self.measured.len()).filter(|place| keep(self.measured[*place].probe));
+        let places = places.collect();
+        BySimulation { search: self, topology, parameters, effort, places }
+    }
+
+    /// All topologies by the queueing model, the nearest first.
+    fn estimated(&self, parameters: &[Parameter]) -> Result<Vec<Candidate>> {
+        let (start, bounds) = self.start(parameters);
+        let one = |&topology: &Topology| {
+            let problem = ByEstimate { search: self, topology, parameters };
+            let fit = squares::fit(&problem, &start, &bounds, STEPS)?;
+            let misfit = misfit(fit.residuals.iter().copied());
+            Ok(Candidate { topology, stage: Stage::Estimated, misfit, fit })
+        };
+        let mut all = self.topologies.iter().map(one).collect::<Result<Vec<_>>>()?;
+        all.sort_by(|a, b| {
+            (a.misfit, a.topology).partial_cmp(&(b.misfit, b.topology)).expect("finite")
+        });
+        Ok(all)
+    }
+
+    /// Fits the nearest, and the base's own, by brief simulations; they come first then.
+    fn screen(&self, candidates: &mut [Candidate], parameters: &[Parameter]) -> Result<()> {
+        let (start, bounds) = self.start(parameters);
+        let few = self.few();
+        let mut screened = 0;
+        for place in 0..candidates.len() {
+            let topology = candidates[place].topology;
+            if place >= SCREENED && topology != self.base {
+                continue;
+            }
+            let effort = Effort::WHOLE.brief();
+            let problem = self.by_simulation(topology, parameters, effort, |probe| few(probe));
+            // An estimate may lead astray; the base's own times are the other place to begin.
+            let starts = [candidates[place].fit.at.clone(), start.clone()];
+            let both = problem.residuals(&starts)?;
+            let sum = |all: &[f64]| all.iter().map(|one| one * one).sum::<f64>();
+            let from = if sum(&both[1]) < sum(&both[0]) { &starts[1] } else { &starts[0] };
+            let fit = squares::fit(&problem, from, &bounds, SCREENED_STEPS)?;
+            let misfit = self.misfit(&problem, &fit)?;
+            candidates[place] = Candidate { topology, stage: Stage::Screened, misfit, fit };
+            candidates[screened..=place].rotate_right(1);
+            screened += 1;
+        }
+        candidates[..screened].sort_by(|a, b| a.fit.squares().total_cmp(&b.fit.squares()));
+        Ok(())
+    }
+
+    /// Which probes a brief fit looks at: of random writes, which are dear, the least and the greatest
+    /// depth of each size; all others.
+    fn few(&self) -> impl Fn(Probe) -> bool + '_ {
+        |probe| {
+            let like = self.measured.iter().map(|one| one.probe);
+            let like = like.filter(|one| (one.pattern, one.bytes) == (probe.pattern, probe.bytes));
+            let depths: Vec<u32> = like.map(|one| one.depth).collect();
+            let ends = [depths.iter().min(), depths.iter().max()];
+            probe.pattern != Pattern::RandWrite || ends.contains(&Some(&probe.depth))
+        }
+    }
+
+    fn misfit(&self, problem: &BySimulation<'_>, fit: &Fit) -> Result<f64> {
+        let figures = self.simulator.figures(&[problem.point(&fit.at)])?.remove(0);
+        Ok(self.misfit_of(&problem.places, &figures))
+    }
+
+    fn misfit_of(&self, places: &[usize], figures: &[Figures]) -> f64 {
+        let pairs = places.iter().zip(figures);
+        let all = pairs.flat_map(|(place, own)| ratios(&self.measured[*place].figures, own));
+        misfit(all.map(|(ratio, _)| ratio))
+    }
+
+    /// Fits the best by whole simulations, and says how many these are; they come first then, the
+    /// best of them at the front.
+    fn fit(&self, candidates: &mut [Candidate], parameters: &[Parameter]) -> Result<usize> {
+        let (_, bounds) = self.start(parameters);
+        let best = candidates[0].fit.squares();
+        let near = |one: &&Candidate| {
+            let squares = one.fit.squares();
+            one.stage == Stage::Screened && squares <= (FITTED_WITHIN * best).max(best + 50.0)
+        };
+        let count = candidates.iter().take_while(near).count().clamp(1, FITTED);
+        for candidate in &mut candidates[..count] {
+            let topology = candidate.topology;
+            let problem = self.by_simulation(topology, parameters, Effort::WHOLE, |_| true);
+            let fit = squares::fit(&problem, &candidate.fit.at, &bounds, STEPS)?;
+            let misfit = self.misfit(&problem, &fit)?;
+            *candidate = Candidate { topology, stage: Stage::Fitted, misfit, fit };
+        }
+        candidates[..count].sort_by(|a, b| a.fit.squares().total_cmp(&b.fit.squares()));
+        Ok(count)
+    }
+
+    /// The place of the best of those that were fitted, or of the base's own where it is as good; and
+    /// those that are as good.
+    fn choose(&self, fitted: &[Candidate]) -> (usize, Vec<Topology>) {
+        let best = &fitted[0].fit;
+        let freedom = best.residuals.len().saturating_sub(best.at.len()).max(1) as f64;
+        let unexplained = (best.squares() / freedom).max(1.0);
+        let is_alike =
+            |one: &Candidate| one.fit.squares() - best.squares() <= TOLD_APART * unexplained;
+        let alike = fitted.iter().filter(|one| is_alike(one)).map(|one| one.topology).collect();
+        let own = fitted.iter().position(|one| one.topology == self.base && is_alike(one));
+        (own.unwrap_or(0), alike)
+    }
+
+    /// Gives what the probes do not tell its value in the base, the least known first, until all that
+    /// is left is known.
+    fn identify(
+        &self,
+        topology: Topology,
+        mut parameters: Vec<Parameter>,
+        mut fit: Fit,
+        unknown: &mut Vec<(Parameter, String)>,
+    ) -> Result<(Vec<Parameter>, Fit)> {
+        loop {
+            let widths = squares::half_widths(&fit);
+            let worst = (0..widths.len()).max_by(|&a, &b| widths[a].total_cmp(&widths[b]));
+            let Some(worst) = worst.filter(|&worst| widths[worst] > IDENTIFIED_WITHIN.ln()) else {
+                return Ok((parameters, fit));
+            };
+            let why = match widths[worst].exp() {
+                factor if factor.is_finite() && factor < 1e6 => format!(
+                    "its interval reaches a factor of {} to either side",
+                    if factor < 10.0 { format!("{factor:.1}") } else { format!("{factor:.0}") }
+                ),
+                _ => "no figure depends on it, or none on it alone".to_owned(),
+            };
+            unknown.push((parameters.remove(worst), why));
+            fit.at.remove(worst);
+            if parameters.is_empty() {
+                return Ok((parameters, fit));
+            }
+            let (_, bounds) = self.start(&parameters);
+            let problem = self.by_simulation(topology, &parameters, Effort::WHOLE, |_| true);
+            fit = squares::fit(&problem, &fit.at, &bounds, STEPS)?;
+        }
+    }
+}
+
+/// What was tried, the chosen one first.
+fn tried(candidates: &[Candidate], chosen: usize, alike: &[Topology]) -> Vec<Tried> {
+    let one = |candidate: &Candidate| {
+        let Candidate { topology, stage, misfit, .. } = *candidate;
+        Tried { topology, stage, misfit, alike: alike.contains(&topology) }
+    };
+    let mut all: Vec<Tried> = candidates.iter().map(one).collect();
+    let first = all.remove(chosen);
+    all.sort_by(|a, b| (a.stage, a.misfit).partial_cmp(&(b.stage, b.misfit)).expect("finite"));
+    all.insert(0, first);
+    all
+}

@@ -1,0 +1,307 @@
+//! Devices fitted to measurements: what was planted in a simulated drive comes back, with an
+//! interval; what probes do not tell is said not to be told; a real drive's published figures.
+
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+
+use ftlab_lab::calibrate::{Calibrated, Request};
+use ftlab_lab::{Error, Experiment, RunResult, Silent};
+use ftlab_report::calibration::{Parameter, Topology};
+
+/// A device that is small enough to be simulated as it is, without a scale model.
+const BASE: &str = "about = \"a small drive\"
+source = \"a test\"
+[device]
+channels = 2
+dies = 2
+blocks_per_plane = 160
+pages_per_block = 32
+over_provisioning = 0.25
+endurance_cycles = 3000
+[timing]
+profile = \"parallel\"
+read = \"40us\"
+program = \"300us\"
+erase = \"2ms\"
+page_transfer = \"10us\"
+[host]
+link_duplex = \"full\"
+link_bandwidth = \"1GB\"
+command_overhead = \"3us\"
+[energy]
+model = \"none\"
+";
+
+/// The same with other times.
+fn planted() -> String {
+    [("40us", "62us"), ("300us", "520us"), ("10us", "17us"), ("3us", "4.5us"), ("1GB", "420MB")]
+        .iter()
+        .fold(BASE.to_owned(), |text, (from, to)| {
+            text.replace(&format!("\"{from}\""), &format!("\"{to}\""))
+        })
+}
+
+/// The planted values, ns and bytes a second; the erase is the base's.
+const PLANTED: [(&str, f64); 6] = [
+    ("timing.read", 62_000.0),
+    ("timing.program", 520_000.0),
+    ("timing.erase", 2_000_000.0),
+    ("timing.page_transfer", 17_000.0),
+    ("host.command_overhead", 4_500.0),
+    ("host.link_bandwidth", 420e6),
+];
+
+const PATTERNS: [&str; 4] = ["randread", "read", "randwrite", "write"];
+
+/// A folder with the base and a drive.
+struct Bench {
+    home: tempfile::TempDir,
+}
+
+impl Bench {
+    fn new() -> Self {
+        let bench = Bench { home: tempfile::tempdir().unwrap() };
+        std::fs::write(bench.path("base.toml"), BASE).unwrap();
+        std::fs::write(bench.path("planted.toml"), planted()).unwrap();
+        bench
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.home.path().join(name)
+    }
+
+    fn text(&self, name: &str) -> String {
+        self.path(name).display().to_string()
+    }
+
+    /// A run of the planted drive, as its users would make it.
+    fn run(&self, pattern: &str, bytes: u64, depth: u32) -> RunResult {
+        let units = bytes.div_ceil(2048);
+        let count = (32_768 / units).clamp(8 * u64::from(depth), 4_000);
+        let state = match pattern {
+            "randwrite" => "steady:0.25x",
+            "write" => "fill",
+            _ => "touch",
+        };
+        let experiment = Experiment {
+            schemes: "ideal_page".into(),
+            device: self.text("planted.toml"),
+            workload: format!("{pattern}:bs={bytes},count={count},seed=1"),
+            precondition: state.parse().unwrap(),
+            timing: Some(format!("closed:{depth}").parse().unwrap()),
+            set: ["host.queue_depth=32"].into_iter().collect(),
+            ..Experiment::default()
+        };
+        experiment.plan().unwrap().run(&Silent).unwrap()
+    }
+
+    /// What fio would write of the drive; every figure is multiplied by what `error` says.
+    fn measure(&self, name: &str, probes: &[(&str, u64, u32)], mut error: impl FnMut() -> f64) {
+        let mut jobs = Vec::new();
+        for (group, &(pattern, bytes, depth)) in probes.iter().enumerate() {
+            let result = self.run(pattern, bytes, depth);
+            let writes = pattern.ends_with("write");
+            let (side, latency) = match writes {
+                true => ("write", &result.latency_ns.write.system),
+                false => ("read", &result.latency_ns.read.system),
+            };
+            let p = &latency.percentile;
+            let percentiles = [("50", p.p50), ("90", p.p90), ("95", p.p95), ("99", p.p99)];
+            let mut list = String::new();
+            for (key, value) in percentiles {
+                let comma = if list.is_empty() { "" } else { ", " };
+                write!(list, "{comma}\"{key}.000000\": {}", value as f64 * error()).unwrap();
+            }
+            jobs.push(format!(
+                "{{\"jobname\": \"{pattern}-{bytes}-{depth}\", \"groupid\": {group}, \"error\": 0, \
+                 \"job options\": {{\"rw\": \"{pattern}\", \"bs\": \"{bytes}\", \"iodepth\": \
+                 \"{depth}\"}}, \"{side}\": {{\"iops\": {}, \"total_ios\": 100000, \"lat_ns\": \
+                 {{\"mean\": {}, \"percentile\": {{{list}}}}}}}}}",
+                result.iops * error(),
+                latency.mean * error(),
+            ));
+        }
+        let text = format!(
+            "{{\"fio version\": \"fio-3.33\", \"global options\": {{\"direct\": \"1\", \
+             \"ioengine\": \"libaio\"}}, \"jobs\": [{}]}}",
+            jobs.join(",\n")
+        );
+        std::fs::write(self.path(name), text).unwrap();
+    }
+
+    fn request(&self, name: &str) -> Request {
+        Request {
+            files: vec![self.text(name)],
+            base: self.text("base.toml"),
+            channels: vec![2],
+            dies: vec![2],
+            planes: vec![1],
+            seed: 1,
+            command: "ftlab calibrate".to_owned(),
+            ..Request::default()
+        }
+    }
+}
+
+fn all_probes() -> Vec<(&'static str, u64, u32)> {
+    let sized = |pattern| [(pattern, 4096, 1), (pattern, 4096, 16), (pattern, 65_536, 4)];
+    PATTERNS.into_iter().flat_map(sized).collect()
+}
+
+fn parameter<'a>(done: &'a Calibrated, key: &str) -> &'a Parameter {
+    done.found.parameters.iter().find(|one| one.key == key).unwrap()
+}
+
+#[test]
+fn planted_times_and_topology_come_back_within_a_percent() {
+    let bench = Bench::new();
+    bench.measure("fio.json", &all_probes(), || 1.0);
+    let request = Request { channels: vec![1, 2], dies: vec![2, 4], ..bench.request("fio.json") };
+    let done = request.run(&Silent).unwrap();
+    let found = &done.found;
+    assert_eq!(found.topology, Topology { channels: 2, dies: 2, planes: 1 });
+    let alike = found.topologies.iter().filter(|tried| tried.alike).count();
+    assert_eq!((found.topologies.len(), alike), (4, 1), "{:?}", found.topologies);
+    for (key, value) in PLANTED {
+        let one = parameter(&done, key);
+        let [low, high] = one.interval.unwrap_or_else(|| panic!("{one:?}"));
+        assert!((one.value / value).ln().abs() < 0.01, "{key}: {} of {value}", one.value);
+        assert!(low < value && value < high, "{key}: {one:?}");
+    }
+    assert!(found.misfit < 0.005, "{}", found.misfit);
+    assert!(found.words.iter().any(|word| word.starts_with("No curve lies further")), "{found:?}");
+    // The device file runs, and gives what was measured.
+    std::fs::write(bench.path("planted.toml"), &done.device).unwrap();
+    let again = bench.run("randread", 4096, 16);
+    let measured = found.probes.iter().find(|one| (one.pattern, one.depth) == ("randread", 16));
+    let ratio = again.iops / measured.unwrap().measured.iops;
+    assert!((ratio - 1.0).abs() < 0.01, "{ratio}");
+    assert!(done.device.contains("# fitted: 95 %"), "{}", done.device);
+}
+
+/// Normal numbers, from a generator of its own.
+struct Noise(u64);
+
+impl Noise {
+    fn uniform(&mut self) -> f64 {
+        self.0 =
+            self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        ((self.0 >> 11) as f64 + 0.5) / (1_u64 << 53) as f64
+    }
+
+    fn factor(&mut self, share: f64) -> f64 {
+        let (a, b) = (self.uniform(), self.uniform());
+        (share * (-2.0 * a.ln()).sqrt() * (std::f64::consts::TAU * b).cos()).exp()
+    }
+}
+
+/// Every figure with an error of 5 % of its own: the truth lies in intervals of 95 % that often, or
+/// nearly so in as few trials as this.
+#[test]
+fn with_errors_of_five_percent_intervals_hold_what_was_planted() {
+    let bench = Bench::new();
+    let (mut inside, mut all) = (0, 0);
+    let mut told = Vec::new();
+    for seed in 1..=6 {
+        let mut noise = Noise(seed);
+        (0..20).for_each(|_| drop(noise.uniform()));
+        bench.measure("fio.json", &all_probes(), || noise.factor(0.05));
+        let done = bench.request("fio.json").run(&Silent).unwrap();
+        for (key, value) in PLANTED {
+            if let Some([low, high]) = parameter(&done, key).interval {
+                all += 1;
+                let holds = low < value && value < high;
+                inside += usize::from(holds);
+                if !holds {
+                    told.push(format!("seed {seed}, {key}: {low} to {high}, not {value}"));
+                }
+            }
+        }
+        let read = parameter(&done, "timing.read");
+        let width = read.interval.map(|[low, high]| (high / low).ln()).expect("identified");
+        assert!(width < 0.4, "{read:?}");
+    }
+    assert!(all >= 24, "{all} intervals");
+    assert!(inside * 100 >= all * 88, "{inside} of {all}: {told:?}");
+}
+
+#[test]
+fn what_reads_alone_do_not_tell_is_said_not_to_be_told() {
+    let bench = Bench::new();
+    bench.measure("fio.json", &[("randread", 4096, 1), ("randread", 2048, 1)], || 1.0);
+    let request = Request { channels: vec![1, 2], dies: vec![1, 2], ..bench.request("fio.json") };
+    let done = request.run(&Silent).unwrap();
+    for key in ["timing.program", "timing.erase"] {
+        let one = parameter(&done, key);
+        assert_eq!((one.interval, one.why.as_str()), (None, "no probe writes"), "{key}");
+        assert_eq!(one.value, one.base);
+    }
+    assert_eq!(parameter(&done, "host.link_bandwidth").interval, None);
+    assert!(done.found.topology_verdict().contains("not identifiable from these probes"));
+    let alike = done.found.topologies.iter().filter(|tried| tried.alike).count();
+    assert!(alike >= 2, "{:?}", done.found.topologies);
+    assert!(
+        done.device
+            .contains("# Not identifiable from these probes, left as in the base: timing.program")
+    );
+    assert!(done.device.contains("# Topologies that fit as well"), "{}", done.device);
+}
+
+fn refusal(request: &Request) -> String {
+    match request.run(&Silent) {
+        Err(Error::Usage(message)) => message,
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn bad_input_is_refused_before_anything_is_simulated() {
+    let bench = Bench::new();
+    std::fs::write(bench.path("text.json"), "nothing\n").unwrap();
+    std::fs::write(
+        bench.path("none.json"),
+        "{\"fio version\": \"fio-3.33\", \"jobs\": [{\"jobname\": \"mixed\", \"job options\": \
+         {\"rw\": \"randrw\"}}]}",
+    )
+    .unwrap();
+    assert!(refusal(&bench.request("absent.json")).contains("absent.json: cannot be read"));
+    assert!(refusal(&bench.request("text.json")).contains("text.json: no JSON in it"));
+    let none = refusal(&bench.request("none.json"));
+    assert!(none.contains("there is no probe in") && none.contains("mixed: rw=randrw"), "{none}");
+    bench.measure("fio.json", &[("randread", 4096, 1)], || 1.0);
+    let with = |change: &dyn Fn(&mut Request)| {
+        let mut request = bench.request("fio.json");
+        change(&mut request);
+        refusal(&request)
+    };
+    assert!(with(&|request| request.base = "tlc_nvm".to_owned()).contains("'tlc_nvme'"));
+    let serial = with(&|request| request.base = "dftl2014".to_owned());
+    assert!(serial.contains("one server"), "{serial}");
+    let blocks = with(&|request| request.planes = vec![16]);
+    assert!(blocks.contains("too few blocks"), "{blocks}");
+    assert!(with(&|request| request.set.push("gc.vctim=fifo")).contains("gc.victim"));
+}
+
+/// Figures of a real drive as they were published, whose state nobody tells.
+#[test]
+fn a_real_drive_is_read_and_fitted_and_what_is_off_is_told() {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/lab/fio/intel_d3_s4610.json");
+    let request = Request {
+        files: vec![file.display().to_string()],
+        base: "tlc_nvme".to_owned(),
+        set: ["host.queue_depth=32", "host.link_duplex=half"].into_iter().collect(),
+        channels: vec![4],
+        dies: vec![4],
+        planes: vec![2],
+        precondition: Some("fill".parse().unwrap()),
+        seed: 1,
+        ..Request::default()
+    };
+    let done = request.run(&Silent).unwrap();
+    assert_eq!((done.found.probes.len(), done.found.left_out.len()), (14, 0));
+    let read = parameter(&done, "timing.read");
+    assert!(read.interval.is_some() && (50e3..130e3).contains(&read.value), "{read:?}");
+    let said = done.found.words.join("\n");
+    assert!(said.contains("4 KiB randwrite: off by"), "{said}");
+    assert!(said.contains("lat_percentiles=1"), "{said}");
+}
