@@ -169,6 +169,9 @@ pub struct Probe {
     pub measured: Figures,
     /// The same of the fitted device.
     pub simulated: Figures,
+    /// Whether it was fitted; not where its curve lies so far off that its figures would only bend
+    /// the times of the others.
+    pub fitted: bool,
     /// Logarithm of simulated over measured, of the mean, of the rate and of the percentiles that
     /// were fitted: the root mean square.
     pub misfit: f64,

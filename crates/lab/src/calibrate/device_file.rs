@@ -27,17 +27,18 @@ pub fn written(
     let other = in_topology(config, found.topology);
     let Topology { channels, dies, planes } = found.topology;
     let alike = found.topologies.iter().filter(|tried| tried.alike).count();
-    let ways = match alike {
-        0 | 1 => "found: no other topology that was fitted does as well".to_owned(),
-        _ => format!("found; {alike} topologies do as well, see the head of this file"),
+    let ways = match (found.topologies.len(), alike) {
+        (1, _) => "stated, no other was tried",
+        (_, 0 | 1) => "found: no other topology fits as well",
+        _ => "not identifiable: others fit as well, see above",
     };
     for (key, now, before) in [
         ("device.channels", channels, config.device.channels),
         ("device.dies", dies, config.device.dies),
         ("device.planes", planes, config.device.planes),
     ] {
-        let kept = if now == before { ", as in the base" } else { "" };
-        put(&mut document, key, &now.to_string(), &format!("{ways}{kept}"));
+        let base = if now == before { String::new() } else { format!("; base {before}") };
+        put(&mut document, key, &now.to_string(), &format!("{ways}{base}"));
     }
     let blocks = other.device.blocks_per_plane.to_string();
     put(&mut document, "device.blocks_per_plane", &blocks, "the base's capacity");

@@ -57,6 +57,16 @@ pub struct Probe {
     pub depth: u32,
 }
 
+/// Pattern and size: probes that differ in their depth alone.
+pub type Curve = (Pattern, u64);
+
+impl Probe {
+    /// The curve that it is a point of.
+    pub fn curve(self) -> Curve {
+        (self.pattern, self.bytes)
+    }
+}
+
 impl fmt::Display for Probe {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Probe { pattern, bytes, depth } = self;

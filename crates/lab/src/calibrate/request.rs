@@ -192,7 +192,7 @@ impl Request {
         result: Found,
         config: &Config,
     ) -> Calibration {
-        let Found { topology, tried, times, unknown, simulated } = result;
+        let Found { topology, tried, times, unknown, simulated, fitted } = result;
         let parameters = Parameter::ALL.into_iter().map(|one| {
             let base = one.base(config);
             let fitted = times.iter().find(|(fitted, ..)| *fitted == one);
@@ -209,14 +209,15 @@ impl Request {
                 why: why.map(|(_, why)| why.clone()).unwrap_or_default(),
             }
         });
-        let mut figures = 0;
         let mut logs = Vec::new();
         let mut probes = Vec::new();
-        for (measured, simulated) in understood.measured.into_iter().zip(simulated) {
+        let both = understood.measured.into_iter().zip(simulated).zip(fitted);
+        for ((measured, simulated), fitted) in both {
             let own: Vec<f64> =
                 ratios(&measured.figures, &simulated).into_iter().map(|(log, _)| log).collect();
-            figures += own.len();
-            logs.extend_from_slice(&own);
+            if fitted {
+                logs.extend_from_slice(&own);
+            }
             probes.push(calibration::Probe {
                 jobs: vec![measured.job],
                 pattern: measured.probe.pattern.name(),
@@ -224,10 +225,11 @@ impl Request {
                 depth: measured.probe.depth,
                 measured: measured.figures,
                 simulated,
+                fitted,
                 misfit: misfit(own.into_iter()),
             });
         }
-        let mut said = words(&probes, figures);
+        let mut said = words(&probes, logs.len());
         said.extend(understood.notes);
         Calibration {
             schema: calibration::SCHEMA,

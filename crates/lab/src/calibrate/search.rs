@@ -11,7 +11,7 @@ use crate::calibrate::coarse;
 use crate::calibrate::jobs::Measured;
 use crate::calibrate::observations::{misfit, ratios, residuals};
 use crate::calibrate::parameters::{Parameter, RANGE};
-use crate::calibrate::probe::{Pattern, Probe};
+use crate::calibrate::probe::{Curve, Pattern, Probe};
 use crate::calibrate::scale::in_topology;
 use crate::calibrate::simulate::{Effort, Point, Simulator};
 use crate::calibrate::squares::{self, Fit, Problem};
@@ -30,6 +30,9 @@ const STEPS: usize = 16;
 /// Chi-square of two degrees of freedom at 95 %: by so much must squares exceed the best, in units of
 /// what is left unexplained, that a topology is told from it.
 const TOLD_APART: f64 = 5.99;
+/// A curve that lies further off than this factor is not fitted beside others: times that bend to what
+/// the base lacks would be those of no drive.
+pub const FITTED_UP_TO: f64 = 2.0;
 /// An interval that reaches further than this factor to either side tells nothing.
 pub const IDENTIFIED_WITHIN: f64 = 2.0;
 
@@ -57,6 +60,8 @@ pub struct Found {
     pub unknown: Vec<(Parameter, String)>,
     /// Of each measured probe the figures of the device that was found.
     pub simulated: Vec<Figures>,
+    /// Whether it was fitted; its curve was too far off where it was not.
+    pub fitted: Vec<bool>,
 }
 
 /// Fitting one topology by simulations.
@@ -134,14 +139,50 @@ struct Candidate {
 }
 
 impl Search<'_> {
-    /// Searches.
+    /// Searches. Curves that lie too far off at the best of what was screened are left out, the
+    /// farthest first, as long as another remains.
     ///
     /// # Errors
     /// A device that does not bear a probe, and [`crate::Error::Cancelled`].
     pub fn run(&self) -> Result<Found> {
-        let (parameters, mut unknown) = self.parameters();
-        let mut candidates = self.estimated(&parameters)?;
-        self.screen(&mut candidates, &parameters)?;
+        let mut near = self.measured.to_vec();
+        loop {
+            let search = Search { measured: &near, ..*self };
+            let (parameters, unknown) = search.parameters();
+            let mut candidates = search.estimated(&parameters)?;
+            search.screen(&mut candidates, &parameters)?;
+            let Some(curve) = search.farthest(&candidates[0], &parameters)? else {
+                return search.finish(candidates, parameters, unknown, self.measured);
+            };
+            near.retain(|one| one.probe.curve() != curve);
+        }
+    }
+
+    /// The curve that a candidate misses by most, where that is too far and it is not the only one.
+    fn farthest(&self, best: &Candidate, parameters: &[Parameter]) -> Result<Option<Curve>> {
+        let effort = Effort::WHOLE.brief();
+        let problem = self.by_simulation(best.topology, parameters, effort, |_| true);
+        let figures = self.simulator.figures(&[problem.point(&best.fit.at)])?.remove(0);
+        let mut curves: Vec<Curve> = self.measured.iter().map(|one| one.probe.curve()).collect();
+        curves.sort_unstable();
+        curves.dedup();
+        let off = |curve: Curve| {
+            let own = self.measured.iter().zip(&figures);
+            let own = own.filter(|(one, _)| one.probe.curve() == curve);
+            misfit(own.flat_map(|(one, figures)| ratios(&one.figures, figures)).map(|(log, _)| log))
+        };
+        let worst = curves.iter().copied().max_by(|&a, &b| off(a).total_cmp(&off(b)));
+        Ok(worst.filter(|&curve| curves.len() > 1 && off(curve) > FITTED_UP_TO.ln()))
+    }
+
+    /// The whole fit of what was screened.
+    fn finish(
+        &self,
+        mut candidates: Vec<Candidate>,
+        parameters: Vec<Parameter>,
+        mut unknown: Vec<(Parameter, String)>,
+        all: &[Measured],
+    ) -> Result<Found> {
         let fitted = self.fit(&mut candidates, &parameters)?;
         let (chosen, alike) = self.choose(&candidates[..fitted]);
         let tried = tried(&candidates, chosen, &alike);
@@ -150,9 +191,13 @@ impl Search<'_> {
         let widths = squares::half_widths(&fit);
         let times = parameters.iter().zip(&fit.at).zip(widths);
         let times: Vec<_> = times.map(|((one, log), width)| (*one, log.exp(), width)).collect();
-        let whole = self.by_simulation(topology, &parameters, Effort::WHOLE, |_| true);
-        let simulated = self.simulator.figures(&[whole.point(&fit.at)])?.remove(0);
-        Ok(Found { topology, tried, times, unknown, simulated })
+        let whole = Search { measured: all, ..*self };
+        let problem = whole.by_simulation(topology, &parameters, Effort::WHOLE, |_| true);
+        let simulated = self.simulator.figures(&[problem.point(&fit.at)])?.remove(0);
+        let near: Vec<Curve> = self.measured.iter().map(|one| one.probe.curve()).collect();
+        let is_near = |one: &Measured| near.contains(&one.probe.curve());
+        let fitted = all.iter().map(is_near).collect();
+        Ok(Found { topology, tried, times, unknown, simulated, fitted })
     }
 
     /// The parameters that some probe concerns, and the others.
@@ -231,7 +276,7 @@ impl Search<'_> {
     fn few(&self) -> impl Fn(Probe) -> bool + '_ {
         |probe| {
             let like = self.measured.iter().map(|one| one.probe);
-            let like = like.filter(|one| (one.pattern, one.bytes) == (probe.pattern, probe.bytes));
+            let like = like.filter(|one| one.curve() == probe.curve());
             let depths: Vec<u32> = like.map(|one| one.depth).collect();
             let ends = [depths.iter().min(), depths.iter().max()];
             probe.pattern != Pattern::RandWrite || ends.contains(&Some(&probe.depth))

@@ -224,7 +224,8 @@ pub fn half_widths(fit: &Fit) -> Vec<f64> {
     let quantile = student(freedom as f64);
     let width = |i: usize| match silent[i] {
         true => f64::INFINITY,
-        false => quantile * spread[i][i].max(0.0).sqrt(),
+        // The second is never more, but where parameters are all but one and the sums cancel.
+        false => quantile * spread[i][i].max(inverse[i][i]).sqrt(),
     };
     (0..count).map(width).collect()
 }

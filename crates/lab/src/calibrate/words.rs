@@ -4,13 +4,12 @@
 //! and the factor that it judges from.
 
 use ftlab_report::calibration::Probe;
-use ftlab_report::format::Quantity;
 
 use crate::calibrate::observations::misfit;
 use crate::calibrate::probe::Pattern;
 
-/// From here on a curve is told.
-const FAR: f64 = 0.10;
+/// From here on, 10 %, a curve is told.
+const FAR: f64 = 0.095_31;
 /// From here on a cause is looked for: a factor.
 const CAUSE: f64 = 1.3;
 /// A tail this much longer than the simulated one is told, where the median fits within [`CAUSE`].
@@ -21,14 +20,14 @@ const NINETY_NINTH: usize = 3;
 
 /// The sentences, the whole first, then curve by curve, the worst first.
 pub fn words(probes: &[Probe], figures: usize) -> Vec<String> {
-    let whole = misfit(probes.iter().map(|probe| probe.misfit));
+    let fitted = probes.iter().filter(|probe| probe.fitted);
+    let whole = misfit(fitted.clone().map(|probe| probe.misfit));
+    let count = fitted.count();
     let mut all = vec![format!(
-        "Simulated and measured differ by {} on average (root mean square of the logarithms of {} \
-         figures of {} {}).",
+        "Simulated and measured differ by {} on average (root mean square of the logarithms of \
+         {figures} figures of {count} fitted {}).",
         percent(whole),
-        figures,
-        probes.len(),
-        if probes.len() == 1 { "probe" } else { "probes" }
+        if count == 1 { "probe" } else { "probes" }
     )];
     let mut curves: Vec<(f64, Vec<&Probe>)> = Vec::new();
     for probe in probes {
@@ -45,13 +44,14 @@ pub fn words(probes: &[Probe], figures: usize) -> Vec<String> {
     let far = curves.iter().filter(|(far, _)| *far > FAR);
     all.extend(far.map(|(far, curve)| told(*far, curve)));
     if curves.iter().all(|(far, _)| *far <= FAR) {
-        all.push(format!("No curve lies further than {} off.", percent(FAR)));
+        all.push("No curve lies further than 10 % off.".to_owned());
     }
     all
 }
 
 fn percent(log: f64) -> String {
-    Quantity::Fraction.format((1000.0 * (log.exp() - 1.0)).round() / 1000.0)
+    let share = 100.0 * (log.exp() - 1.0);
+    if share >= 100.0 { format!("{share:.0} %") } else { format!("{share:.1} %") }
 }
 
 /// Mean response time, simulated over measured.
@@ -76,6 +76,9 @@ fn told(far: f64, curve: &[&Probe]) -> String {
         sentence += &format!(", {} times at depth {}", times(factor(last)), last.depth);
     }
     sentence.push('.');
+    if !first.fitted {
+        sentence += " So far off it is not fitted, and the times follow from the other curves.";
+    }
     for cause in causes(first, last) {
         sentence.push(' ');
         sentence += cause;
@@ -185,6 +188,7 @@ mod tests {
             depth,
             measured: figures(measured),
             simulated: figures(simulated),
+            fitted: simulated / measured < 2.0,
             misfit: (simulated / measured).ln().abs(),
         }
     }
@@ -193,11 +197,11 @@ mod tests {
     fn a_curve_that_fits_is_not_told() {
         let all = words(&[probe("randread", 1, 100.0, 101.0)], 6);
         assert!(
-            all[0].starts_with("Simulated and measured differ by 1.000 % on average"),
+            all[0].starts_with("Simulated and measured differ by 1.0 % on average"),
             "{all:?}"
         );
-        assert!(all[0].ends_with("6 figures of 1 probe)."), "{all:?}");
-        assert_eq!(all[1], "No curve lies further than 10.50 % off.");
+        assert!(all[0].ends_with("6 figures of 1 fitted probe)."), "{all:?}");
+        assert_eq!(all[1], "No curve lies further than 10 % off.");
     }
 
     #[test]
@@ -210,6 +214,7 @@ mod tests {
             all[1].contains("30 times as long as measured at depth 1, 1.11 times at depth 64.")
         );
         assert!(all[1].contains("--buffer") && !all[1].contains("steady state"), "{}", all[1]);
+        assert!(all[1].contains("it is not fitted") && !all[2].contains("not fitted"), "{all:?}");
         assert!(all[2].contains("processors of the controller"), "{}", all[2]);
         let ahead = words(&[probe("read", 1, 10.0, 100.0)], 6);
         assert!(ahead[1].contains("reads ahead"), "{ahead:?}");

@@ -204,7 +204,7 @@ fn with_errors_of_five_percent_intervals_hold_what_was_planted() {
     let mut told = Vec::new();
     for seed in 1..=6 {
         let mut noise = Noise(seed);
-        (0..20).for_each(|_| drop(noise.uniform()));
+        (0..20).for_each(|_| { noise.uniform(); });
         bench.measure("fio.json", &all_probes(), || noise.factor(0.05));
         let done = bench.request("fio.json").run(&Silent).unwrap();
         for (key, value) in PLANTED {
@@ -289,7 +289,7 @@ fn a_real_drive_is_read_and_fitted_and_what_is_off_is_told() {
     let request = Request {
         files: vec![file.display().to_string()],
         base: "tlc_nvme".to_owned(),
-        set: ["host.queue_depth=32", "host.link_duplex=half"].into_iter().collect(),
+        set: ["host.queue_depth=32"].into_iter().collect(),
         channels: vec![4],
         dies: vec![4],
         planes: vec![2],
@@ -302,6 +302,9 @@ fn a_real_drive_is_read_and_fitted_and_what_is_off_is_told() {
     let read = parameter(&done, "timing.read");
     assert!(read.interval.is_some() && (50e3..130e3).contains(&read.value), "{read:?}");
     let said = done.found.words.join("\n");
-    assert!(said.contains("4 KiB randwrite: off by"), "{said}");
+    assert!(said.contains("4 KiB randwrite: off by") && said.contains("it is not fitted"), "{said}");
+    assert!(said.contains("a write buffer (--buffer)"), "{said}");
+    assert!(done.found.misfit < 0.2, "{}", done.found.misfit);
+    assert!(done.found.probes.iter().all(|one| one.fitted == (one.pattern == "randread")));
     assert!(said.contains("lat_percentiles=1"), "{said}");
 }

@@ -27,6 +27,7 @@ struct Own<'a> {
     topology_heads: [&'static str; 4],
     topologies: Vec<Vec<Cell>>,
     beyond: usize,
+    fitted: String,
     probe_heads: [&'static str; 8],
     probes: Vec<Vec<Cell>>,
     left_out: &'a [(String, String)],
@@ -60,6 +61,7 @@ pub fn write(found: &Calibration) -> Vec<u8> {
         topology_heads: TOPOLOGIES,
         topologies: cells(found.topology_rows(), |_, _| String::new()),
         beyond: found.topologies_beyond(),
+        fitted: fitted(found),
         probe_heads: PROBES,
         probes: cells(found.probe_rows(), |row, column| match column {
             1 => format!("probes.{row}.measured.mean_ns"),
@@ -95,6 +97,20 @@ fn facts(found: &Calibration) -> Vec<(&'static str, String)> {
         facts.insert(2, ("Settings", found.set.join(", ")));
     }
     facts
+}
+
+/// Which probes were fitted.
+fn fitted(found: &Calibration) -> String {
+    let mut others: Vec<String> =
+        found.probes.iter().filter(|probe| !probe.fitted).map(super::Probe::curve).collect();
+    others.dedup();
+    match others.is_empty() {
+        true => "All of them were fitted.".to_owned(),
+        false => format!(
+            "Fitted were all but those that lie too far off: {}.",
+            others.join(", ")
+        ),
+    }
 }
 
 /// Parameters without an interval, and why.
