@@ -612,6 +612,10 @@ pub struct CalibrateArguments {
     /// full before writes in order, steady before random ones)
     #[arg(long, value_name = "MODE")]
     pub precondition: Option<String>,
+    /// Requests of a probe that are simulated (large ones: fewer); more take longer and err less
+    #[arg(long, value_name = "N", default_value_t = 4000,
+          value_parser = clap::value_parser!(u64).range(100..=1_000_000))]
+    pub requests: u64,
     /// Seed of the simulated devices
     #[arg(long, value_name = "N", default_value_t = 1, allow_negative_numbers = true)]
     pub seed: u64,

@@ -58,6 +58,7 @@ fn request(typed: &CalibrateArguments, base: &str) -> Result<Request> {
         dies: typed.dies.clone(),
         planes: typed.planes.clone(),
         precondition: typed.precondition.as_deref().map(str::parse).transpose()?,
+        requests: Some(typed.requests),
         seed: typed.seed,
         jobs: typed.jobs.and_then(|jobs| NonZero::new(usize::from(jobs))),
         command: command(typed, base),
@@ -80,6 +81,9 @@ fn command(typed: &CalibrateArguments, base: &str) -> String {
         }
     }
     typed.precondition.iter().for_each(|mode| add("precondition", mode));
+    if typed.requests != 4000 {
+        add("requests", &typed.requests.to_string());
+    }
     if typed.seed != 1 {
         add("seed", &typed.seed.to_string());
     }
@@ -94,6 +98,9 @@ fn told(found: &Calibration, out: &Path, page: Option<&Path>) -> Result<()> {
     print::numbers(&PARAMETERS, &found.parameter_rows())?;
     for one in found.parameters.iter().filter(|one| one.interval.is_none()) {
         print::text(&format!("Not identifiable: {}: {}.", one.key, one.why))?;
+    }
+    if !found.condition().is_empty() {
+        print::text(&found.condition())?;
     }
     print::text(&format!("\n{}\n", found.topology_verdict()))?;
     if found.topologies.len() > 1 {

@@ -63,6 +63,20 @@ pub struct Calibration {
 }
 
 impl Calibration {
+    /// What intervals stand on, where some parameters were given the base's value for want of anything
+    /// that tells them; empty where they stand by themselves.
+    #[must_use]
+    pub fn condition(&self) -> String {
+        let without = self.parameters.iter().filter(|one| one.interval.is_none());
+        let names: Vec<&str> = without.map(|one| one.key.as_str()).collect();
+        match names.is_empty() {
+            true => String::new(),
+            false => {
+                format!("The intervals hold where the base is right about {}.", names.join(", "))
+            }
+        }
+    }
+
     /// The topology in words.
     #[must_use]
     pub fn ways(&self) -> String {

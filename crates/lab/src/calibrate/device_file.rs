@@ -84,6 +84,7 @@ fn preamble(found: &Calibration) -> String {
             told.key, told.why
         )
     }));
+    lines.extend(Some(found.condition()).filter(|told| !told.is_empty()));
     let alike: Vec<String> = found
         .topologies
         .iter()

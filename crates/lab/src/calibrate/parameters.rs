@@ -9,7 +9,7 @@ const CHANNEL_START: f64 = 0.4;
 /// Bytes a second over the link, where the base has no limit.
 const LINK_START: f64 = 2e9;
 /// A value is looked for up to so many times above and below its start.
-pub const RANGE: f64 = 1_000.0;
+pub const RANGE: f64 = 200.0;
 
 /// One of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

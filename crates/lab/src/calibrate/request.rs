@@ -13,7 +13,7 @@ use crate::calibrate::observations::{misfit, ratios};
 use crate::calibrate::parameters::Parameter;
 use crate::calibrate::scale::in_topology;
 use crate::calibrate::search::{Found, IDENTIFIED_WITHIN, Search};
-use crate::calibrate::simulate::{SCHEME, Simulator};
+use crate::calibrate::simulate::{Effort, SCHEME, Simulator};
 use crate::calibrate::words::words;
 use crate::devices::{self, DeviceText};
 use crate::error::{Error, Result};
@@ -27,6 +27,8 @@ use crate::selection;
 const REACH: u32 = 4;
 /// Most channels, dies of a package and planes of a die that are tried where nothing is stated.
 const MOST: [u32; 3] = [32, 16, 4];
+/// Requests of a probe at least.
+const REQUESTS_LEAST: u64 = 100;
 /// Most topologies.
 const TOPOLOGIES_MAX: usize = 512;
 
@@ -50,6 +52,8 @@ pub struct Request {
     /// How devices are prepared before probes that write; as the job file brings the drive where
     /// nothing is stated.
     pub precondition: Option<Modes>,
+    /// Requests of a probe that are simulated, at least 100; 4000 where nothing is stated.
+    pub requests: Option<u64>,
     /// Seed of the devices.
     pub seed: u64,
     /// Simulations side by side; as many as cores where nothing is stated.
@@ -99,6 +103,7 @@ impl Request {
             measured: &understood.measured,
             topologies: &topologies,
             base: own_topology(&config),
+            effort: Effort::of(self.requests.unwrap_or(Effort::REQUESTS).max(REQUESTS_LEAST)),
         };
         let result = search.run()?;
         let simulations = simulator.runs();

@@ -20,13 +20,13 @@ use crate::error::Result;
 /// Topologies that are fitted by brief simulations, beside the base's own.
 const SCREENED: usize = 8;
 /// Steps of such a fit.
-const SCREENED_STEPS: usize = 4;
+const SCREENED_STEPS: usize = 10;
 /// Topologies that are fitted by whole ones, at most.
 const FITTED: usize = 3;
 /// One whose brief squares exceed the best by this factor is not fitted further.
 const FITTED_WITHIN: f64 = 3.0;
 /// Steps of a queueing model's fit and of a whole one.
-const STEPS: usize = 16;
+const STEPS: usize = 24;
 /// Chi-square of two degrees of freedom at 95 %: by so much must squares exceed the best, in units of
 /// what is left unexplained, that a topology is told from it.
 const TOLD_APART: f64 = 5.99;
@@ -46,6 +46,8 @@ pub struct Search<'a> {
     pub topologies: &'a [Topology],
     /// The base's own.
     pub base: Topology,
+    /// How long probes are simulated.
+    pub effort: Effort,
 }
 
 /// What was found.
@@ -160,8 +162,16 @@ impl Search<'_> {
 
     /// The curve that a candidate misses by most, where that is too far and it is not the only one.
     fn farthest(&self, best: &Candidate, parameters: &[Parameter]) -> Result<Option<Curve>> {
-        let effort = Effort::WHOLE.brief();
-        let problem = self.by_simulation(best.topology, parameters, effort, |_| true);
+        let brief = Search { effort: self.effort.brief(), ..*self };
+        let curves = brief.curves(best, parameters)?;
+        let worst = curves.iter().max_by(|a, b| a.1.total_cmp(&b.1));
+        let worst = worst.filter(|(_, off)| curves.len() > 1 && *off > FITTED_UP_TO.ln());
+        Ok(worst.map(|(curve, _)| *curve))
+    }
+
+    /// By how much a candidate misses each curve.
+    fn curves(&self, best: &Candidate, parameters: &[Parameter]) -> Result<Vec<(Curve, f64)>> {
+        let problem = self.by_simulation(best.topology, parameters, self.effort, |_| true);
         let figures = self.simulator.figures(&[problem.point(&best.fit.at)])?.remove(0);
         let mut curves: Vec<Curve> = self.measured.iter().map(|one| one.probe.curve()).collect();
         curves.sort_unstable();
@@ -171,8 +181,35 @@ impl Search<'_> {
             let own = own.filter(|(one, _)| one.probe.curve() == curve);
             misfit(own.flat_map(|(one, figures)| ratios(&one.figures, figures)).map(|(log, _)| log))
         };
-        let worst = curves.iter().copied().max_by(|&a, &b| off(a).total_cmp(&off(b)));
-        Ok(worst.filter(|&curve| curves.len() > 1 && off(curve) > FITTED_UP_TO.ln()))
+        Ok(curves.into_iter().map(|curve| (curve, off(curve))).collect())
+    }
+
+    /// Curves that a brief fit missed and the whole one does not are fitted with the others.
+    fn readmit(
+        &self,
+        best: &Candidate,
+        parameters: &[Parameter],
+        all: &[Measured],
+    ) -> Result<(Vec<Measured>, Fit)> {
+        let whole = Search { measured: all, ..*self };
+        let curves = whole.curves(best, parameters)?;
+        let near: Vec<Measured> = all
+            .iter()
+            .filter(|one| {
+                let own = self.measured.iter().any(|near| near.probe.curve() == one.probe.curve());
+                let off = curves.iter().find(|(curve, _)| *curve == one.probe.curve());
+                own || off.is_some_and(|(_, off)| *off <= FITTED_UP_TO.ln())
+            })
+            .cloned()
+            .collect();
+        if near.len() == self.measured.len() {
+            return Ok((near, best.fit.clone()));
+        }
+        let search = Search { measured: &near, ..*self };
+        let (_, bounds) = search.start(parameters);
+        let problem = search.by_simulation(best.topology, parameters, self.effort, |_| true);
+        let fit = squares::fit(&problem, &best.fit.at, &bounds, STEPS)?;
+        Ok((near, fit))
     }
 
     /// The whole fit of what was screened.
@@ -186,15 +223,18 @@ impl Search<'_> {
         let fitted = self.fit(&mut candidates, &parameters)?;
         let (chosen, alike) = self.choose(&candidates[..fitted]);
         let tried = tried(&candidates, chosen, &alike);
-        let Candidate { topology, fit, .. } = candidates.swap_remove(chosen);
-        let (parameters, fit) = self.identify(topology, parameters, fit, &mut unknown)?;
+        let best = candidates.swap_remove(chosen);
+        let (near, fit) = self.readmit(&best, &parameters, all)?;
+        let topology = best.topology;
+        let near = Search { measured: &near, ..*self };
+        let (parameters, fit) = near.identify(topology, parameters, fit, &mut unknown)?;
         let widths = squares::half_widths(&fit);
         let times = parameters.iter().zip(&fit.at).zip(widths);
         let times: Vec<_> = times.map(|((one, log), width)| (*one, log.exp(), width)).collect();
         let whole = Search { measured: all, ..*self };
-        let problem = whole.by_simulation(topology, &parameters, Effort::WHOLE, |_| true);
+        let problem = whole.by_simulation(topology, &parameters, self.effort, |_| true);
         let simulated = self.simulator.figures(&[problem.point(&fit.at)])?.remove(0);
-        let near: Vec<Curve> = self.measured.iter().map(|one| one.probe.curve()).collect();
+        let near: Vec<Curve> = near.measured.iter().map(|one| one.probe.curve()).collect();
         let is_near = |one: &Measured| near.contains(&one.probe.curve());
         let fitted = all.iter().map(is_near).collect();
         Ok(Found { topology, tried, times, unknown, simulated, fitted })
@@ -254,14 +294,11 @@ impl Search<'_> {
             if place >= SCREENED && topology != self.base {
                 continue;
             }
-            let effort = Effort::WHOLE.brief();
+            let effort = self.effort.brief();
             let problem = self.by_simulation(topology, parameters, effort, |probe| few(probe));
-            // An estimate may lead astray; the base's own times are the other place to begin.
-            let starts = [candidates[place].fit.at.clone(), start.clone()];
-            let both = problem.residuals(&starts)?;
-            let sum = |all: &[f64]| all.iter().map(|one| one * one).sum::<f64>();
-            let from = if sum(&both[1]) < sum(&both[0]) { &starts[1] } else { &starts[0] };
-            let fit = squares::fit(&problem, from, &bounds, SCREENED_STEPS)?;
+            // There are several valleys: what one station bounds another may bound, too.
+            let starts = [&candidates[place].fit.at, &start];
+            let fit = best_of(&problem, starts, &bounds, SCREENED_STEPS)?;
             let misfit = self.misfit(&problem, &fit)?;
             candidates[place] = Candidate { topology, stage: Stage::Screened, misfit, fit };
             candidates[screened..=place].rotate_right(1);
@@ -306,13 +343,25 @@ impl Search<'_> {
         let count = candidates.iter().take_while(near).count().clamp(1, FITTED);
         for candidate in &mut candidates[..count] {
             let topology = candidate.topology;
-            let problem = self.by_simulation(topology, parameters, Effort::WHOLE, |_| true);
-            let fit = squares::fit(&problem, &candidate.fit.at, &bounds, STEPS)?;
+            let problem = self.by_simulation(topology, parameters, self.effort, |_| true);
+            let again = self.host_anew(parameters, &candidate.fit.at);
+            let fit = best_of(&problem, [&candidate.fit.at, &again], &bounds, STEPS)?;
             let misfit = self.misfit(&problem, &fit)?;
             *candidate = Candidate { topology, stage: Stage::Fitted, misfit, fit };
         }
         candidates[..count].sort_by(|a, b| a.fit.squares().total_cmp(&b.fit.squares()));
         Ok(count)
+    }
+
+    /// A place with the host's parameters where a fit begins: whether the host or the device bounds a
+    /// rate makes two valleys.
+    fn host_anew(&self, parameters: &[Parameter], at: &[f64]) -> Vec<f64> {
+        let config = self.simulator.config();
+        let anew = |(parameter, log): (&Parameter, &f64)| match parameter {
+            Parameter::Overhead | Parameter::Link => parameter.start(config).ln(),
+            _ => *log,
+        };
+        parameters.iter().zip(at).map(anew).collect()
     }
 
     /// The place of the best of those that were fitted, or of the base's own where it is as good; and
@@ -356,10 +405,25 @@ impl Search<'_> {
                 return Ok((parameters, fit));
             }
             let (_, bounds) = self.start(&parameters);
-            let problem = self.by_simulation(topology, &parameters, Effort::WHOLE, |_| true);
+            let problem = self.by_simulation(topology, &parameters, self.effort, |_| true);
             fit = squares::fit(&problem, &fit.at, &bounds, STEPS)?;
         }
     }
+}
+
+/// The better of fits from two places; the second is not gone to where both are the same.
+fn best_of(
+    problem: &dyn Problem,
+    [one, other]: [&Vec<f64>; 2],
+    bounds: &[(f64, f64)],
+    steps: usize,
+) -> Result<Fit> {
+    let first = squares::fit(problem, one, bounds, steps)?;
+    if one == other {
+        return Ok(first);
+    }
+    let second = squares::fit(problem, other, bounds, steps)?;
+    Ok(if second.squares() < first.squares() { second } else { first })
 }
 
 /// What was tried, the chosen one first.

@@ -44,8 +44,13 @@ pub struct Effort {
 }
 
 impl Effort {
-    /// For the numbers that are told.
-    pub const WHOLE: Effort = Effort { requests: 4_000, units: 32_768, rounds: 8 };
+    /// Requests of a probe where nobody says.
+    pub const REQUESTS: u64 = 4_000;
+
+    /// So many requests, fewer where they are large.
+    pub fn of(requests: u64) -> Self {
+        Effort { requests, units: 8 * requests, rounds: 8 }
+    }
 
     /// A quarter of it, to rank topologies.
     pub fn brief(self) -> Self {
@@ -279,9 +284,9 @@ mod tests {
     #[test]
     fn a_probe_is_long_enough_for_its_depth_and_short_where_requests_are_large() {
         let count = |bytes, depth| {
-            Effort::WHOLE.requests_of(Probe { pattern: Pattern::Read, bytes, depth }, 4096)
+            Effort::of(4_000).requests_of(Probe { pattern: Pattern::Read, bytes, depth }, 4096)
         };
-        assert_eq!([count(4096, 1), count(131_072, 1), count(131_072, 256)], [4_000, 1_024, 2_048]);
-        assert_eq!(Effort::WHOLE.brief().requests, 1_000);
+        assert_eq!([count(4096, 1), count(131_072, 1), count(131_072, 256)], [4_000, 1_000, 2_048]);
+        assert_eq!(Effort::of(4_000).brief().requests, 1_000);
     }
 }

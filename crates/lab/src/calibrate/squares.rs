@@ -8,8 +8,6 @@
 
 use crate::error::Result;
 
-/// Steps at most.
-const STEPS_MAX: usize = 16;
 /// A step that changes every parameter by less ends the search.
 const STEP_LEAST: f64 = 4e-4;
 /// Longest step of a parameter.
@@ -63,7 +61,7 @@ pub fn fit(
     let (mut at, mut residuals, mut slopes) = with_slopes(problem, start)?;
     let mut fresh = true;
     let mut damping = DAMPING.0;
-    for _ in 0..steps.min(STEPS_MAX) {
+    for _ in 0..steps {
         let step = step(&slopes, &residuals, damping);
         let next: Vec<f64> =
             (0..at.len()).map(|i| (at[i] + step[i]).clamp(bounds[i].0, bounds[i].1)).collect();

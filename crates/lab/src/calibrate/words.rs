@@ -196,10 +196,7 @@ mod tests {
     #[test]
     fn a_curve_that_fits_is_not_told() {
         let all = words(&[probe("randread", 1, 100.0, 101.0)], 6);
-        assert!(
-            all[0].starts_with("Simulated and measured differ by 1.0 % on average"),
-            "{all:?}"
-        );
+        assert!(all[0].starts_with("Simulated and measured differ by 1.0 % on average"), "{all:?}");
         assert!(all[0].ends_with("6 figures of 1 fitted probe)."), "{all:?}");
         assert_eq!(all[1], "No curve lies further than 10 % off.");
     }

@@ -14,9 +14,9 @@ source = \"a test\"
 [device]
 channels = 2
 dies = 2
-blocks_per_plane = 160
+blocks_per_plane = 64
 pages_per_block = 32
-over_provisioning = 0.25
+over_provisioning = 0.5
 endurance_cycles = 3000
 [timing]
 profile = \"parallel\"
@@ -32,11 +32,12 @@ command_overhead = \"3us\"
 model = \"none\"
 ";
 
-/// The same with other times.
+/// The same flash in more dies, with other times.
 fn planted() -> String {
+    let more = BASE.replace("dies = 2", "dies = 4").replace("plane = 64", "plane = 32");
     [("40us", "62us"), ("300us", "520us"), ("10us", "17us"), ("3us", "4.5us"), ("1GB", "420MB")]
         .iter()
-        .fold(BASE.to_owned(), |text, (from, to)| {
+        .fold(more, |text, (from, to)| {
             text.replace(&format!("\"{from}\""), &format!("\"{to}\""))
         })
 }
@@ -50,6 +51,9 @@ const PLANTED: [(&str, f64); 6] = [
     ("host.command_overhead", 4_500.0),
     ("host.link_bandwidth", 420e6),
 ];
+
+/// Requests of a probe.
+const REQUESTS: u64 = 1_000;
 
 const PATTERNS: [&str; 4] = ["randread", "read", "randwrite", "write"];
 
@@ -77,7 +81,7 @@ impl Bench {
     /// A run of the planted drive, as its users would make it.
     fn run(&self, pattern: &str, bytes: u64, depth: u32) -> RunResult {
         let units = bytes.div_ceil(2048);
-        let count = (32_768 / units).clamp(8 * u64::from(depth), 4_000);
+        let count = (8 * REQUESTS / units).min(REQUESTS).max(8 * u64::from(depth));
         let state = match pattern {
             "randwrite" => "steady:0.25x",
             "write" => "fill",
@@ -136,6 +140,7 @@ impl Bench {
             channels: vec![2],
             dies: vec![2],
             planes: vec![1],
+            requests: Some(REQUESTS),
             seed: 1,
             command: "ftlab calibrate".to_owned(),
             ..Request::default()
@@ -144,7 +149,7 @@ impl Bench {
 }
 
 fn all_probes() -> Vec<(&'static str, u64, u32)> {
-    let sized = |pattern| [(pattern, 4096, 1), (pattern, 4096, 16), (pattern, 65_536, 4)];
+    let sized = |pattern| [(pattern, 4096, 1), (pattern, 4096, 16), (pattern, 65_536, 1)];
     PATTERNS.into_iter().flat_map(sized).collect()
 }
 
@@ -159,7 +164,7 @@ fn planted_times_and_topology_come_back_within_a_percent() {
     let request = Request { channels: vec![1, 2], dies: vec![2, 4], ..bench.request("fio.json") };
     let done = request.run(&Silent).unwrap();
     let found = &done.found;
-    assert_eq!(found.topology, Topology { channels: 2, dies: 2, planes: 1 });
+    assert_eq!(found.topology, Topology { channels: 2, dies: 4, planes: 1 });
     let alike = found.topologies.iter().filter(|tried| tried.alike).count();
     assert_eq!((found.topologies.len(), alike), (4, 1), "{:?}", found.topologies);
     for (key, value) in PLANTED {
@@ -204,9 +209,12 @@ fn with_errors_of_five_percent_intervals_hold_what_was_planted() {
     let mut told = Vec::new();
     for seed in 1..=6 {
         let mut noise = Noise(seed);
-        (0..20).for_each(|_| { noise.uniform(); });
+        (0..20).for_each(|_| {
+            noise.uniform();
+        });
         bench.measure("fio.json", &all_probes(), || noise.factor(0.05));
-        let done = bench.request("fio.json").run(&Silent).unwrap();
+        let request = Request { dies: vec![4], ..bench.request("fio.json") };
+        let done = request.run(&Silent).unwrap();
         for (key, value) in PLANTED {
             if let Some([low, high]) = parameter(&done, key).interval {
                 all += 1;
@@ -236,7 +244,14 @@ fn what_reads_alone_do_not_tell_is_said_not_to_be_told() {
         assert_eq!((one.interval, one.why.as_str()), (None, "no probe writes"), "{key}");
         assert_eq!(one.value, one.base);
     }
-    assert_eq!(parameter(&done, "host.link_bandwidth").interval, None);
+    // Two sizes at one depth are two equations, and there are four times that they could be of.
+    let known = done.found.parameters.iter().filter(|one| one.interval.is_some()).count();
+    assert!(known <= 2, "{:?}", done.found.parameters);
+    let condition = done.found.condition();
+    assert!(
+        condition.starts_with("The intervals hold where the base is right about"),
+        "{condition}"
+    );
     assert!(done.found.topology_verdict().contains("not identifiable from these probes"));
     let alike = done.found.topologies.iter().filter(|tried| tried.alike).count();
     assert!(alike >= 2, "{:?}", done.found.topologies);
@@ -294,6 +309,7 @@ fn a_real_drive_is_read_and_fitted_and_what_is_off_is_told() {
         dies: vec![4],
         planes: vec![2],
         precondition: Some("fill".parse().unwrap()),
+        requests: Some(REQUESTS),
         seed: 1,
         ..Request::default()
     };
@@ -302,7 +318,10 @@ fn a_real_drive_is_read_and_fitted_and_what_is_off_is_told() {
     let read = parameter(&done, "timing.read");
     assert!(read.interval.is_some() && (50e3..130e3).contains(&read.value), "{read:?}");
     let said = done.found.words.join("\n");
-    assert!(said.contains("4 KiB randwrite: off by") && said.contains("it is not fitted"), "{said}");
+    assert!(
+        said.contains("4 KiB randwrite: off by") && said.contains("it is not fitted"),
+        "{said}"
+    );
     assert!(said.contains("a write buffer (--buffer)"), "{said}");
     assert!(done.found.misfit < 0.2, "{}", done.found.misfit);
     assert!(done.found.probes.iter().all(|one| one.fitted == (one.pattern == "randread")));

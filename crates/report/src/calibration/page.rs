@@ -106,15 +106,13 @@ fn fitted(found: &Calibration) -> String {
     others.dedup();
     match others.is_empty() {
         true => "All of them were fitted.".to_owned(),
-        false => format!(
-            "Fitted were all but those that lie too far off: {}.",
-            others.join(", ")
-        ),
+        false => format!("Fitted were all but those that lie too far off: {}.", others.join(", ")),
     }
 }
 
-/// Parameters without an interval, and why.
+/// Parameters without an interval and why, and what the others stand on.
 fn unknown(found: &Calibration) -> Vec<String> {
     let without = found.parameters.iter().filter(|one| one.interval.is_none());
-    without.map(|one| format!("{}: {}", one.key, one.why)).collect()
+    let told = without.map(|one| format!("Not identifiable: {}: {}.", one.key, one.why));
+    told.chain(Some(found.condition()).filter(|told| !told.is_empty())).collect()
 }
