@@ -133,6 +133,7 @@ impl Problem for ByEstimate<'_> {
 }
 
 /// A topology on its way.
+#[derive(Clone)]
 struct Candidate {
     topology: Topology,
     stage: Stage,
@@ -184,32 +185,45 @@ impl Search<'_> {
         Ok(curves.into_iter().map(|curve| (curve, off(curve))).collect())
     }
 
-    /// Curves that a brief fit missed and the whole one does not are fitted with the others.
-    fn readmit(
+    /// What brief simulations said of curves, judged anew by whole ones: those that are too far off are
+    /// left out, the farthest first, and those that are not are fitted with the others.
+    fn settle(
         &self,
         best: &Candidate,
         parameters: &[Parameter],
         all: &[Measured],
     ) -> Result<(Vec<Measured>, Fit)> {
         let whole = Search { measured: all, ..*self };
-        let curves = whole.curves(best, parameters)?;
-        let near: Vec<Measured> = all
-            .iter()
-            .filter(|one| {
-                let own = self.measured.iter().any(|near| near.probe.curve() == one.probe.curve());
-                let off = curves.iter().find(|(curve, _)| *curve == one.probe.curve());
-                own || off.is_some_and(|(_, off)| *off <= FITTED_UP_TO.ln())
-            })
-            .cloned()
-            .collect();
-        if near.len() == self.measured.len() {
-            return Ok((near, best.fit.clone()));
+        let mut near: Vec<Curve> = self.measured.iter().map(|one| one.probe.curve()).collect();
+        near.sort_unstable();
+        near.dedup();
+        let of = |near: &[Curve]| -> Vec<Measured> {
+            all.iter().filter(|one| near.contains(&one.probe.curve())).cloned().collect()
+        };
+        let mut dropped: Vec<Curve> = Vec::new();
+        let mut candidate = best.clone();
+        loop {
+            let curves = whole.curves(&candidate, parameters)?;
+            let is_far = |off: f64| off > FITTED_UP_TO.ln();
+            let own = curves.iter().filter(|(curve, _)| near.contains(curve));
+            let farthest = own.max_by(|a, b| a.1.total_cmp(&b.1)).copied();
+            let beside = curves.iter().find(|(curve, off)| {
+                !near.contains(curve) && !dropped.contains(curve) && !is_far(*off)
+            });
+            match (farthest, beside) {
+                (Some((curve, off)), _) if is_far(off) && near.len() > 1 => {
+                    near.retain(|one| *one != curve);
+                    dropped.push(curve);
+                }
+                (_, Some((curve, _))) => near.push(*curve),
+                _ => return Ok((of(&near), candidate.fit)),
+            }
+            let measured = of(&near);
+            let search = Search { measured: &measured, ..*self };
+            let (_, bounds) = search.start(parameters);
+            let problem = search.by_simulation(best.topology, parameters, self.effort, |_| true);
+            candidate.fit = squares::fit(&problem, &candidate.fit.at, &bounds, STEPS)?;
         }
-        let search = Search { measured: &near, ..*self };
-        let (_, bounds) = search.start(parameters);
-        let problem = search.by_simulation(best.topology, parameters, self.effort, |_| true);
-        let fit = squares::fit(&problem, &best.fit.at, &bounds, STEPS)?;
-        Ok((near, fit))
     }
 
     /// The whole fit of what was screened.
@@ -224,7 +238,7 @@ impl Search<'_> {
         let (chosen, alike) = self.choose(&candidates[..fitted]);
         let tried = tried(&candidates, chosen, &alike);
         let best = candidates.swap_remove(chosen);
-        let (near, fit) = self.readmit(&best, &parameters, all)?;
+        let (near, fit) = self.settle(&best, &parameters, all)?;
         let topology = best.topology;
         let near = Search { measured: &near, ..*self };
         let (parameters, fit) = near.identify(topology, parameters, fit, &mut unknown)?;

@@ -32,6 +32,9 @@ pub const SCHEME: &str = "ideal_page";
 /// Requests that a device holds where neither its file nor anybody else says.
 const QUEUE_DEPTH: u32 = 32;
 
+/// Requests of a brief simulation at least, where a whole one has as many.
+const BRIEF_LEAST: u64 = 250;
+
 /// How long probes are simulated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Effort {
@@ -54,7 +57,8 @@ impl Effort {
 
     /// A quarter of it, to rank topologies.
     pub fn brief(self) -> Self {
-        Effort { requests: self.requests / 4, units: self.units / 4, rounds: self.rounds / 2 }
+        let requests = (self.requests / 4).max(BRIEF_LEAST.min(self.requests));
+        Effort { requests, units: 8 * requests, rounds: self.rounds / 2 }
     }
 
     fn requests_of(self, probe: Probe, unit_bytes: u64) -> u64 {

@@ -53,7 +53,7 @@ const PLANTED: [(&str, f64); 6] = [
 ];
 
 /// Requests of a probe.
-const REQUESTS: u64 = 1_000;
+const REQUESTS: u64 = 400;
 
 const PATTERNS: [&str; 4] = ["randread", "read", "randwrite", "write"];
 
@@ -161,12 +161,12 @@ fn parameter<'a>(done: &'a Calibrated, key: &str) -> &'a Parameter {
 fn planted_times_and_topology_come_back_within_a_percent() {
     let bench = Bench::new();
     bench.measure("fio.json", &all_probes(), || 1.0);
-    let request = Request { channels: vec![1, 2], dies: vec![2, 4], ..bench.request("fio.json") };
+    let request = Request { dies: vec![2, 4], ..bench.request("fio.json") };
     let done = request.run(&Silent).unwrap();
     let found = &done.found;
     assert_eq!(found.topology, Topology { channels: 2, dies: 4, planes: 1 });
     let alike = found.topologies.iter().filter(|tried| tried.alike).count();
-    assert_eq!((found.topologies.len(), alike), (4, 1), "{:?}", found.topologies);
+    assert_eq!((found.topologies.len(), alike), (2, 1), "{:?}", found.topologies);
     for (key, value) in PLANTED {
         let one = parameter(&done, key);
         let [low, high] = one.interval.unwrap_or_else(|| panic!("{one:?}"));
@@ -182,6 +182,12 @@ fn planted_times_and_topology_come_back_within_a_percent() {
     let ratio = again.iops / measured.unwrap().measured.iops;
     assert!((ratio - 1.0).abs() < 0.01, "{ratio}");
     assert!(done.device.contains("# fitted: 95 %"), "{}", done.device);
+}
+
+/// Those that read at random and write in order, whose devices are made quickly.
+fn quick_probes() -> Vec<(&'static str, u64, u32)> {
+    let quick = |probe: &(&str, u64, u32)| ["randread", "write"].contains(&probe.0);
+    all_probes().into_iter().filter(quick).collect()
 }
 
 /// Normal numbers, from a generator of its own.
@@ -207,12 +213,12 @@ fn with_errors_of_five_percent_intervals_hold_what_was_planted() {
     let bench = Bench::new();
     let (mut inside, mut all) = (0, 0);
     let mut told = Vec::new();
-    for seed in 1..=6 {
+    for seed in 1..=5 {
         let mut noise = Noise(seed);
         (0..20).for_each(|_| {
             noise.uniform();
         });
-        bench.measure("fio.json", &all_probes(), || noise.factor(0.05));
+        bench.measure("fio.json", &quick_probes(), || noise.factor(0.05));
         let request = Request { dies: vec![4], ..bench.request("fio.json") };
         let done = request.run(&Silent).unwrap();
         for (key, value) in PLANTED {
@@ -297,33 +303,55 @@ fn bad_input_is_refused_before_anything_is_simulated() {
     assert!(with(&|request| request.set.push("gc.vctim=fifo")).contains("gc.victim"));
 }
 
-/// Figures of a real drive as they were published, whose state nobody tells.
+/// A SATA drive of three-bit cells, no particular one.
+const SATA: &str = "about = \"a SATA drive\"
+source = \"a test\"
+[device]
+channels = 4
+dies = 4
+blocks_per_plane = 64
+pages_per_block = 32
+page_bytes = \"16KiB\"
+mapping_unit = \"4KiB\"
+over_provisioning = 0.5
+endurance_cycles = 3000
+[timing]
+profile = \"parallel\"
+read = \"60us\"
+program = \"900us\"
+erase = \"3ms\"
+page_transfer = \"20us\"
+[host]
+queue_depth = 32
+link_bandwidth = \"550MB\"
+[energy]
+model = \"none\"
+";
+
+/// Figures of a real drive as they were published, whose state nobody tells: its reads are fitted, its
+/// writes, which it answers from memory, are not, and both are told.
 #[test]
 fn a_real_drive_is_read_and_fitted_and_what_is_off_is_told() {
+    let bench = Bench::new();
+    std::fs::write(bench.path("sata.toml"), SATA).unwrap();
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/lab/fio/intel_d3_s4610.json");
     let request = Request {
         files: vec![file.display().to_string()],
-        base: "tlc_nvme".to_owned(),
-        set: ["host.queue_depth=32"].into_iter().collect(),
+        base: bench.text("sata.toml"),
         channels: vec![4],
         dies: vec![4],
-        planes: vec![2],
-        precondition: Some("fill".parse().unwrap()),
-        requests: Some(REQUESTS),
-        seed: 1,
-        ..Request::default()
+        planes: vec![1],
+        precondition: Some("none".parse().unwrap()),
+        ..bench.request("fio.json")
     };
     let done = request.run(&Silent).unwrap();
     assert_eq!((done.found.probes.len(), done.found.left_out.len()), (14, 0));
     let read = parameter(&done, "timing.read");
-    assert!(read.interval.is_some() && (50e3..130e3).contains(&read.value), "{read:?}");
+    assert!(read.interval.is_some() && (70e3..130e3).contains(&read.value), "{read:?}");
     let said = done.found.words.join("\n");
-    assert!(
-        said.contains("4 KiB randwrite: off by") && said.contains("it is not fitted"),
-        "{said}"
-    );
+    assert!(done.found.probes.iter().all(|one| one.fitted == (one.pattern == "randread")), "{said}");
+    assert!(said.contains("4 KiB randwrite: off by") && said.contains("it is not fitted"), "{said}");
     assert!(said.contains("a write buffer (--buffer)"), "{said}");
-    assert!(done.found.misfit < 0.2, "{}", done.found.misfit);
-    assert!(done.found.probes.iter().all(|one| one.fitted == (one.pattern == "randread")));
     assert!(said.contains("lat_percentiles=1"), "{said}");
+    assert!(done.found.misfit < 0.2, "{}", done.found.misfit);
 }

@@ -32,7 +32,8 @@ impl Calibration {
     /// A row per topology, the chosen one first, as many as a reader looks at.
     #[must_use]
     pub fn topology_rows(&self) -> Vec<Vec<String>> {
-        self.topologies.iter().take(TOPOLOGIES_SHOWN).map(topology).collect()
+        let shown = self.topologies.iter().take(TOPOLOGIES_SHOWN);
+        shown.map(|tried| topology(tried, tried.topology == self.topology)).collect()
     }
 
     /// What was left out of these rows.
@@ -81,13 +82,17 @@ fn parameter(one: &Parameter) -> Vec<String> {
     vec![format!("{} ({})", one.key, one.about), base, fitted, interval]
 }
 
-fn topology(tried: &Tried) -> Vec<String> {
+fn topology(tried: &Tried, chosen: bool) -> Vec<String> {
     let looked = match tried.stage {
         Stage::Fitted => "fitted",
         Stage::Screened => "fitted briefly",
         Stage::Estimated => "estimated",
     };
-    let verdict = if tried.alike { "fits as well" } else { "fits worse" };
+    let verdict = match (chosen, tried.alike) {
+        (true, _) => "chosen",
+        (false, true) => "fits as well",
+        (false, false) => "fits worse",
+    };
     vec![tried.topology.to_string(), off(tried.misfit), looked.to_owned(), verdict.to_owned()]
 }
 
