@@ -5,6 +5,7 @@
 mod coarse;
 mod device_file;
 mod fio;
+mod identified;
 mod jobs;
 mod observations;
 mod options;

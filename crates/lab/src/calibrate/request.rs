@@ -8,11 +8,12 @@ use ftlab_report::calibration::{self, Calibration, Topology};
 
 use crate::calibrate::device_file;
 use crate::calibrate::fio;
+use crate::calibrate::identified::IDENTIFIED_WITHIN;
 use crate::calibrate::jobs::Understood;
 use crate::calibrate::observations::{misfit, ratios};
 use crate::calibrate::parameters::Parameter;
 use crate::calibrate::scale::in_topology;
-use crate::calibrate::search::{Found, IDENTIFIED_WITHIN, Search};
+use crate::calibrate::search::{Found, Search};
 use crate::calibrate::simulate::{Effort, SCHEME, Simulator};
 use crate::calibrate::words::words;
 use crate::devices::{self, DeviceText};
@@ -201,8 +202,7 @@ impl Request {
         let parameters = Parameter::ALL.into_iter().map(|one| {
             let base = one.base(config);
             let fitted = times.iter().find(|(fitted, ..)| *fitted == one);
-            let interval =
-                fitted.map(|(_, value, width)| [value / width.exp(), value * width.exp()]);
+            let interval = fitted.map(|(_, _, interval)| *interval);
             let why = unknown.iter().find(|(unknown, _)| *unknown == one);
             calibration::Parameter {
                 key: one.key().to_owned(),
@@ -214,6 +214,7 @@ impl Request {
                 why: why.map(|(_, why)| why.clone()).unwrap_or_default(),
             }
         });
+        let parameters: Vec<calibration::Parameter> = parameters.collect();
         let mut logs = Vec::new();
         let mut probes = Vec::new();
         let both = understood.measured.into_iter().zip(simulated).zip(fitted);
@@ -234,7 +235,7 @@ impl Request {
                 misfit: misfit(own.into_iter()),
             });
         }
-        let mut said = words(&probes, logs.len());
+        let mut said = words(&probes, &parameters, logs.len());
         said.extend(understood.notes);
         Calibration {
             schema: calibration::SCHEMA,
@@ -245,7 +246,7 @@ impl Request {
             set: self.set.as_slice().to_vec(),
             topology,
             topologies: tried,
-            parameters: parameters.collect(),
+            parameters,
             probes,
             left_out: understood.left_out,
             identified_within: IDENTIFIED_WITHIN,

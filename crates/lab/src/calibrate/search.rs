@@ -8,6 +8,7 @@
 use ftlab_report::calibration::{Figures, Stage, Topology, Tried};
 
 use crate::calibrate::coarse;
+use crate::calibrate::identified::{best_of, interval, unexplained, why, furthest};
 use crate::calibrate::jobs::Measured;
 use crate::calibrate::observations::{misfit, ratios, residuals};
 use crate::calibrate::parameters::{Parameter, RANGE};
@@ -33,8 +34,6 @@ const TOLD_APART: f64 = 5.99;
 /// A curve that lies further off than this factor is not fitted beside others: times that bend to what
 /// the base lacks would be those of no drive.
 pub const FITTED_UP_TO: f64 = 2.0;
-/// An interval that reaches further than this factor to either side tells nothing.
-pub const IDENTIFIED_WITHIN: f64 = 2.0;
 
 /// What is looked for, and by what.
 pub struct Search<'a> {
@@ -56,8 +55,8 @@ pub struct Found {
     pub topology: Topology,
     /// Everything that was tried, the topology first, then by misfit.
     pub tried: Vec<Tried>,
-    /// Times that were fitted: value, and half of the logarithm of the interval's width.
-    pub times: Vec<(Parameter, f64, f64)>,
+    /// Times that were fitted: value and interval.
+    pub times: Vec<(Parameter, f64, [f64; 2])>,
     /// Times that were not, and why.
     pub unknown: Vec<(Parameter, String)>,
     /// Of each measured probe the figures of the device that was found.
@@ -148,10 +147,10 @@ impl Search<'_> {
     /// # Errors
     /// A device that does not bear a probe, and [`crate::Error::Cancelled`].
     pub fn run(&self) -> Result<Found> {
+        let (parameters, unknown) = self.parameters();
         let mut near = self.measured.to_vec();
         loop {
             let search = Search { measured: &near, ..*self };
-            let (parameters, unknown) = search.parameters();
             let mut candidates = search.estimated(&parameters)?;
             search.screen(&mut candidates, &parameters)?;
             let Some(curve) = search.farthest(&candidates[0], &parameters)? else {
@@ -238,13 +237,14 @@ impl Search<'_> {
         let (chosen, alike) = self.choose(&candidates[..fitted]);
         let tried = tried(&candidates, chosen, &alike);
         let best = candidates.swap_remove(chosen);
-        let (near, fit) = self.settle(&best, &parameters, all)?;
         let topology = best.topology;
+        let (near, fit) = self.settle(&best, &parameters, all)?;
         let near = Search { measured: &near, ..*self };
-        let (parameters, fit) = near.identify(topology, parameters, fit, &mut unknown)?;
-        let widths = squares::half_widths(&fit);
-        let times = parameters.iter().zip(&fit.at).zip(widths);
-        let times: Vec<_> = times.map(|((one, log), width)| (*one, log.exp(), width)).collect();
+        let (parameters, valleys) = near.identify(topology, parameters, fit, &mut unknown)?;
+        let fit = valleys[0].clone();
+        let times = (0..parameters.len())
+            .map(|place| (parameters[place], fit.at[place].exp(), interval(&valleys, place)))
+            .collect();
         let whole = Search { measured: all, ..*self };
         let problem = whole.by_simulation(topology, &parameters, self.effort, |_| true);
         let simulated = self.simulator.figures(&[problem.point(&fit.at)])?.remove(0);
@@ -358,8 +358,7 @@ impl Search<'_> {
         for candidate in &mut candidates[..count] {
             let topology = candidate.topology;
             let problem = self.by_simulation(topology, parameters, self.effort, |_| true);
-            let again = self.host_anew(parameters, &candidate.fit.at);
-            let fit = best_of(&problem, [&candidate.fit.at, &again], &bounds, STEPS)?;
+            let fit = squares::fit(&problem, &candidate.fit.at, &bounds, STEPS)?;
             let misfit = self.misfit(&problem, &fit)?;
             *candidate = Candidate { topology, stage: Stage::Fitted, misfit, fit };
         }
@@ -367,23 +366,45 @@ impl Search<'_> {
         Ok(count)
     }
 
-    /// A place with the host's parameters where a fit begins: whether the host or the device bounds a
-    /// rate makes two valleys.
-    fn host_anew(&self, parameters: &[Parameter], at: &[f64]) -> Vec<f64> {
-        let config = self.simulator.config();
-        let anew = |(parameter, log): (&Parameter, &f64)| match parameter {
-            Parameter::Overhead | Parameter::Link => parameter.start(config).ln(),
-            _ => *log,
+    /// What fits from other places lead to that is as good, and what was found; the best first. Whether
+    /// the device, a command's time or the link bounds the highest rate makes valleys of their own, and
+    /// noise decides which of them is deepest.
+    fn valleys(&self, topology: Topology, parameters: &[Parameter], fit: Fit) -> Result<Vec<Fit>> {
+        let (start, bounds) = self.start(parameters);
+        let problem = self.by_simulation(topology, parameters, self.effort, |_| true);
+        let rates = self.measured.iter().map(|one| one.figures.iops);
+        let flows = self.measured.iter().map(|one| one.figures.iops * one.probe.bytes as f64);
+        let busiest = (rates.fold(1.0, f64::max), flows.fold(1.0, f64::max));
+        let bound = |parameter: Parameter| match parameter {
+            Parameter::Overhead => (0.95 * 1e9 / busiest.0).ln(),
+            _ => (1.05 * busiest.1).ln(),
         };
-        parameters.iter().zip(at).map(anew).collect()
+        let mut all = vec![fit];
+        let host = [Parameter::Overhead, Parameter::Link];
+        for bounding in [None, Some(Parameter::Overhead), Some(Parameter::Link)] {
+            let mut from = all[0].at.clone();
+            for (place, parameter) in parameters.iter().enumerate() {
+                if Some(*parameter) == bounding {
+                    from[place] = bound(*parameter).clamp(bounds[place].0, bounds[place].1);
+                } else if host.contains(parameter) {
+                    from[place] = start[place];
+                }
+            }
+            if parameters.iter().any(|one| host.contains(one)) {
+                all.push(squares::fit(&problem, &from, &bounds, STEPS)?);
+            }
+        }
+        all.sort_by(|a, b| a.squares().total_cmp(&b.squares()));
+        let most = all[0].squares() + TOLD_APART * unexplained(&all[0]);
+        all.retain(|one| one.squares() <= most);
+        Ok(all)
     }
 
     /// The place of the best of those that were fitted, or of the base's own where it is as good; and
     /// those that are as good.
     fn choose(&self, fitted: &[Candidate]) -> (usize, Vec<Topology>) {
         let best = &fitted[0].fit;
-        let freedom = best.residuals.len().saturating_sub(best.at.len()).max(1) as f64;
-        let unexplained = (best.squares() / freedom).max(1.0);
+        let unexplained = unexplained(best);
         let is_alike =
             |one: &Candidate| one.fit.squares() - best.squares() <= TOLD_APART * unexplained;
         let alike = fitted.iter().filter(|one| is_alike(one)).map(|one| one.topology).collect();
@@ -392,52 +413,33 @@ impl Search<'_> {
     }
 
     /// Gives what the probes do not tell its value in the base, the least known first, until all that
-    /// is left is known.
+    /// is left is known; and what was found then, with what is as good.
     fn identify(
         &self,
         topology: Topology,
         mut parameters: Vec<Parameter>,
         mut fit: Fit,
         unknown: &mut Vec<(Parameter, String)>,
-    ) -> Result<(Vec<Parameter>, Fit)> {
+    ) -> Result<(Vec<Parameter>, Vec<Fit>)> {
         loop {
-            let widths = squares::half_widths(&fit);
-            let worst = (0..widths.len()).max_by(|&a, &b| widths[a].total_cmp(&widths[b]));
-            let Some(worst) = worst.filter(|&worst| widths[worst] > IDENTIFIED_WITHIN.ln()) else {
-                return Ok((parameters, fit));
-            };
-            let why = match widths[worst].exp() {
-                factor if factor.is_finite() && factor < 1e6 => format!(
-                    "its interval reaches a factor of {} to either side",
-                    if factor < 10.0 { format!("{factor:.1}") } else { format!("{factor:.0}") }
-                ),
-                _ => "no figure depends on it, or none on it alone".to_owned(),
-            };
-            unknown.push((parameters.remove(worst), why));
-            fit.at.remove(worst);
+            let mut valleys = vec![fit.clone()];
+            let mut worst = furthest(&valleys);
+            if worst.is_none() {
+                valleys = self.valleys(topology, &parameters, fit)?;
+                worst = furthest(&valleys);
+            }
+            let Some((place, factor)) = worst else { return Ok((parameters, valleys)) };
+            unknown.push((parameters.remove(place), why(factor)));
+            fit = valleys.swap_remove(0);
+            fit.at.remove(place);
             if parameters.is_empty() {
-                return Ok((parameters, fit));
+                return Ok((parameters, vec![fit]));
             }
             let (_, bounds) = self.start(&parameters);
             let problem = self.by_simulation(topology, &parameters, self.effort, |_| true);
             fit = squares::fit(&problem, &fit.at, &bounds, STEPS)?;
         }
     }
-}
-
-/// The better of fits from two places; the second is not gone to where both are the same.
-fn best_of(
-    problem: &dyn Problem,
-    [one, other]: [&Vec<f64>; 2],
-    bounds: &[(f64, f64)],
-    steps: usize,
-) -> Result<Fit> {
-    let first = squares::fit(problem, one, bounds, steps)?;
-    if one == other {
-        return Ok(first);
-    }
-    let second = squares::fit(problem, other, bounds, steps)?;
-    Ok(if second.squares() < first.squares() { second } else { first })
 }
 
 /// What was tried, the chosen one first.

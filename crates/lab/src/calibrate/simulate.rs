@@ -5,7 +5,9 @@
 //! device, those that write at random on one whose random writes have settled (`steady`). Runs
 //! whose devices are prepared alike share the preparation, as those of a sweep do.
 
+use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
 
 use ftlab_engine::config::{Config, Optional, TimingProfile};
 use ftlab_report::RunResult;
@@ -81,12 +83,24 @@ pub struct Point {
     pub effort: Effort,
 }
 
+/// Probes of a point that may begin with the like of one device.
+struct Group {
+    /// Their places in the point.
+    places: Vec<usize>,
+    probes: Vec<Probe>,
+    runs: Vec<Experiment>,
+    /// All that their figures follow from, within one search.
+    key: String,
+}
+
 /// Simulates drives.
 pub struct Simulator<'a> {
     base: Experiment,
     config: Config,
     writes_from: Option<Modes>,
     pool: rayon::ThreadPool,
+    /// What was simulated, by what it follows from.
+    known: Mutex<BTreeMap<String, Vec<Figures>>>,
     task: Box<dyn Task + 'a>,
     runs: AtomicU64,
 }
@@ -115,7 +129,8 @@ impl<'a> Simulator<'a> {
             .num_threads(jobs)
             .build()
             .map_err(|error| Error::Run(format!("threads cannot be started: {error}")))?;
-        Ok(Simulator { base, config, writes_from, pool, task, runs: AtomicU64::new(0) })
+        let (known, runs) = (Mutex::default(), AtomicU64::new(0));
+        Ok(Simulator { base, config, writes_from, pool, known, task, runs })
     }
 
     /// The settings of the base.
@@ -129,37 +144,60 @@ impl<'a> Simulator<'a> {
     }
 
     /// What probes of these devices come to, in the order in which they were asked for; the same
-    /// for any number of threads.
+    /// for any number of threads. What was simulated before is not simulated again.
     ///
     /// # Errors
     /// A device that is not legal or does not bear its probes, and [`Error::Cancelled`].
     pub fn figures(&self, points: &[Point]) -> Result<Vec<Vec<Figures>>> {
-        let tasks: Vec<(usize, Vec<usize>)> = points
+        let mut groups: Vec<(usize, Group)> = Vec::new();
+        for (place, point) in points.iter().enumerate() {
+            let own = self.groups(point)?.into_iter();
+            groups.extend(own.map(|group| (place, group)));
+        }
+        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        let wanted: BTreeMap<&str, &Group> = groups
             .iter()
-            .enumerate()
-            .flat_map(|(place, point)| groups(&point.probes).into_iter().map(move |g| (place, g)))
+            .map(|(_, group)| (group.key.as_str(), group))
+            .filter(|(key, _)| !known.contains_key(*key))
             .collect();
-        let done: Vec<Result<Vec<Figures>>> = self.pool.install(|| {
-            tasks.par_iter().map(|(place, group)| self.group(&points[*place], group)).collect()
-        });
+        let wanted: Vec<(&str, &Group)> = wanted.into_iter().collect();
+        let done: Vec<Result<Vec<Figures>>> = self
+            .pool
+            .install(|| wanted.par_iter().map(|(_, group)| self.simulate(group)).collect());
+        for ((key, _), figures) in wanted.iter().zip(done) {
+            known.insert((*key).to_owned(), figures?);
+        }
         let mut all: Vec<Vec<Figures>> =
             points.iter().map(|point| vec![Figures::default(); point.probes.len()]).collect();
-        for ((place, group), figures) in tasks.iter().zip(done) {
-            for (probe, figures) in group.iter().zip(figures?) {
-                all[*place][*probe] = figures;
+        for (place, group) in &groups {
+            for (probe, figures) in group.places.iter().zip(&known[&group.key]) {
+                all[*place][*probe] = figures.clone();
             }
         }
         Ok(all)
     }
 
+    /// The probes of a point by the devices that they begin with. Times that do not concern a probe are
+    /// left as they are in the base, so that what they would not change is not simulated again.
+    fn groups(&self, point: &Point) -> Result<Vec<Group>> {
+        let both = [self.shared(point, false)?, self.shared(point, true)?];
+        let one = |places: Vec<usize>| {
+            let probes = places.iter().map(|place| point.probes[*place]);
+            let shared = &both[usize::from(point.probes[places[0]].pattern.writes())];
+            let runs: Vec<Experiment> =
+                probes.clone().map(|probe| self.experiment(shared, point, probe)).collect();
+            let key = runs.iter().map(|run| format!("{} {:?}", run.workload, run.timing));
+            let key = format!("{} {}", shared.join(" "), key.collect::<Vec<_>>().join(" "));
+            Group { probes: probes.collect(), places, runs, key }
+        };
+        Ok(places(&point.probes).into_iter().map(one).collect())
+    }
+
     /// Probes that begin with the like of one device.
-    fn group(&self, point: &Point, group: &[usize]) -> Result<Vec<Figures>> {
-        let shared = self.shared(point)?;
+    fn simulate(&self, group: &Group) -> Result<Vec<Figures>> {
         let mut first: Option<(Plan, Ready)> = None;
-        let mut all = Vec::with_capacity(group.len());
-        for place in group {
-            let probe = point.probes[*place];
-            let experiment = self.experiment(&shared, point, probe);
+        let mut all = Vec::with_capacity(group.runs.len());
+        for (experiment, probe) in group.runs.iter().zip(&group.probes) {
             let plan = experiment.plan_with(&Silent)?;
             let [run] = plan.runs.as_slice() else {
                 return Err(Error::usage("a drive has one scheme"));
@@ -176,7 +214,7 @@ impl<'a> Simulator<'a> {
                         Some(ready) => ready,
                         None => preparation.make(None, &Silent)?,
                     };
-                    let again = group.len() > 1 && first.is_none();
+                    let again = group.runs.len() > 1 && first.is_none();
                     let next = again.then(|| ready.duplicate());
                     let workload = plan.workload.open(plan.layout.capacity_bytes)?;
                     let own = Recording::default();
@@ -188,13 +226,13 @@ impl<'a> Simulator<'a> {
             }
             self.runs.fetch_add(1, Ordering::Relaxed);
             going_on(self.task.advance(result.workload.requests))?;
-            all.push(figures(&result, probe));
+            all.push(figures(&result, *probe));
         }
         Ok(all)
     }
 
-    /// The settings of a point that all its probes share.
-    fn shared(&self, point: &Point) -> Result<Vec<String>> {
+    /// The settings of a point that all its probes share that write, or that read.
+    fn shared(&self, point: &Point, writes: bool) -> Result<Vec<String>> {
         let config = in_topology(&self.config, point.topology);
         let row = ftlab_engine::schemes::find(SCHEME)?.0;
         let name = SCHEME.to_owned();
@@ -205,9 +243,9 @@ impl<'a> Simulator<'a> {
         let mut all = selection::overrides(&self.base.set, self.base.buffer.as_deref())?;
         all.extend(set.iter().map(|(key, text)| format!("{key}={text}")));
         all.push(format!("host.queue_depth={depth}"));
-        let stated = point.times.iter().map(|(parameter, _)| *parameter);
         let mut times = point.times.clone();
-        if !stated.into_iter().any(|parameter| parameter == Parameter::Erase) {
+        times.retain(|(parameter, _)| parameter.concerns(writes));
+        if times.iter().all(|(parameter, _)| *parameter != Parameter::Erase) {
             times.push((Parameter::Erase, Parameter::Erase.base(&config)));
         }
         for (parameter, value) in times {
@@ -241,7 +279,7 @@ impl<'a> Simulator<'a> {
 }
 
 /// Places of probes that may share a device: those that write, by their order of addresses.
-fn groups(probes: &[Probe]) -> Vec<Vec<usize>> {
+fn places(probes: &[Probe]) -> Vec<Vec<usize>> {
     let mut all: Vec<Vec<usize>> = Vec::new();
     for pattern in [Pattern::RandWrite, Pattern::Write] {
         let places: Vec<usize> =
@@ -282,7 +320,7 @@ mod tests {
             probe(Pattern::Write, 1),
             probe(Pattern::RandWrite, 4),
         ];
-        assert_eq!(groups(&probes), [vec![1, 3], vec![2], vec![0]]);
+        assert_eq!(places(&probes), [vec![1, 3], vec![2], vec![0]]);
     }
 
     #[test]

@@ -3,13 +3,15 @@
 //! The rules are few and say what they go by; each names the curve (a pattern and a size), the depth
 //! and the factor that it judges from.
 
-use ftlab_report::calibration::Probe;
+use ftlab_report::calibration::{Parameter, Probe};
 
 use crate::calibrate::observations::misfit;
 use crate::calibrate::probe::Pattern;
 
 /// From here on, 10 %, a curve is told.
 const FAR: f64 = 0.095_31;
+/// A time that came out at so many times the base's, or one over that, is told.
+const UNLIKELY: f64 = 4.0;
 /// From here on a cause is looked for: a factor.
 const CAUSE: f64 = 1.3;
 /// A tail this much longer than the simulated one is told, where the median fits within [`CAUSE`].
@@ -19,7 +21,7 @@ const MEDIAN: usize = 0;
 const NINETY_NINTH: usize = 3;
 
 /// The sentences, the whole first, then curve by curve, the worst first.
-pub fn words(probes: &[Probe], figures: usize) -> Vec<String> {
+pub fn words(probes: &[Probe], parameters: &[Parameter], figures: usize) -> Vec<String> {
     let fitted = probes.iter().filter(|probe| probe.fitted);
     let whole = misfit(fitted.clone().map(|probe| probe.misfit));
     let count = fitted.count();
@@ -46,7 +48,24 @@ pub fn words(probes: &[Probe], figures: usize) -> Vec<String> {
     if curves.iter().all(|(far, _)| *far <= FAR) {
         all.push("No curve lies further than 10 % off.".to_owned());
     }
+    all.extend(parameters.iter().filter_map(unlikely));
     all
+}
+
+/// A time of the cells that is far from the base's: a part of the same kind hardly has it.
+fn unlikely(one: &Parameter) -> Option<String> {
+    let factor = one.value / one.base;
+    let cells = ["timing.read", "timing.program", "timing.erase"].contains(&one.key.as_str());
+    let far = factor.is_finite() && !(1.0 / UNLIKELY..UNLIKELY).contains(&factor);
+    (cells && one.interval.is_some() && far).then(|| {
+        format!(
+            "{} came out at {} times the base's. Where the drive's cells are of the base's kind, \
+             this time stands for something else: requests that are answered from memory where it \
+             is short, copies or a map that they wait for where it is long.",
+            one.key,
+            times(factor)
+        )
+    })
 }
 
 fn percent(log: f64) -> String {
@@ -195,7 +214,7 @@ mod tests {
 
     #[test]
     fn a_curve_that_fits_is_not_told() {
-        let all = words(&[probe("randread", 1, 100.0, 101.0)], 6);
+        let all = words(&[probe("randread", 1, 100.0, 101.0)], &[], 6);
         assert!(all[0].starts_with("Simulated and measured differ by 1.0 % on average"), "{all:?}");
         assert!(all[0].ends_with("6 figures of 1 fitted probe)."), "{all:?}");
         assert_eq!(all[1], "No curve lies further than 10 % off.");
@@ -205,7 +224,7 @@ mod tests {
     fn the_worst_curve_comes_first_with_depth_factor_and_cause() {
         let buffered = [probe("randwrite", 1, 20.0, 600.0), probe("randwrite", 64, 900.0, 1000.0)];
         let bound = [probe("randread", 1, 100.0, 100.0), probe("randread", 64, 400.0, 200.0)];
-        let all = words(&[&bound[0], &bound[1], &buffered[0], &buffered[1]].map(Clone::clone), 24);
+        let all = words(&[&bound[0], &bound[1], &buffered[0], &buffered[1]].map(Clone::clone), &[], 24);
         assert!(all[1].starts_with("4 KiB randwrite: off by"), "{all:?}");
         assert!(
             all[1].contains("30 times as long as measured at depth 1, 1.11 times at depth 64.")
@@ -213,7 +232,7 @@ mod tests {
         assert!(all[1].contains("--buffer") && !all[1].contains("steady state"), "{}", all[1]);
         assert!(all[1].contains("it is not fitted") && !all[2].contains("not fitted"), "{all:?}");
         assert!(all[2].contains("processors of the controller"), "{}", all[2]);
-        let ahead = words(&[probe("read", 1, 10.0, 100.0)], 6);
+        let ahead = words(&[probe("read", 1, 10.0, 100.0)], &[], 6);
         assert!(ahead[1].contains("reads ahead"), "{ahead:?}");
     }
 
@@ -222,7 +241,25 @@ mod tests {
         let mut one = probe("randread", 4, 100.0, 100.0);
         one.measured.percentile_ns[3] = Some(300.0);
         one.misfit = 0.3;
-        let all = words(&[one], 6);
+        let all = words(&[one], &[], 6);
         assert!(all[1].contains("99th percentile at depth 4 is 3.00 times"), "{all:?}");
+    }
+
+    #[test]
+    fn a_time_that_no_part_of_the_kind_has_is_told() {
+        let parameter = |key: &str, value: f64| Parameter {
+            key: key.to_owned(),
+            about: String::new(),
+            unit: "ns",
+            base: 1000.0,
+            value,
+            interval: Some([value, value]),
+            why: String::new(),
+        };
+        let told = |key: &str, value: f64| unlikely(&parameter(key, value));
+        assert!(told("timing.program", 100.0).unwrap().contains("at 0.10 times the base's"));
+        assert!(told("timing.read", 5000.0).is_some());
+        assert_eq!(told("timing.program", 500.0), None);
+        assert_eq!(told("host.command_overhead", 9000.0), None);
     }
 }

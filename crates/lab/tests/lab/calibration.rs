@@ -37,9 +37,7 @@ fn planted() -> String {
     let more = BASE.replace("dies = 2", "dies = 4").replace("plane = 64", "plane = 32");
     [("40us", "62us"), ("300us", "520us"), ("10us", "17us"), ("3us", "4.5us"), ("1GB", "420MB")]
         .iter()
-        .fold(more, |text, (from, to)| {
-            text.replace(&format!("\"{from}\""), &format!("\"{to}\""))
-        })
+        .fold(more, |text, (from, to)| text.replace(&format!("\"{from}\""), &format!("\"{to}\"")))
 }
 
 /// The planted values, ns and bytes a second; the erase is the base's.
@@ -328,8 +326,8 @@ link_bandwidth = \"550MB\"
 model = \"none\"
 ";
 
-/// Figures of a real drive as they were published, whose state nobody tells: its reads are fitted, its
-/// writes, which it answers from memory, are not, and both are told.
+/// Figures of a real drive as they were published, whose state nobody tells. Its writes are answered
+/// from memory, which the base lacks: a fit makes programs of them that no such cells have, and says so.
 #[test]
 fn a_real_drive_is_read_and_fitted_and_what_is_off_is_told() {
     let bench = Bench::new();
@@ -347,11 +345,18 @@ fn a_real_drive_is_read_and_fitted_and_what_is_off_is_told() {
     let done = request.run(&Silent).unwrap();
     assert_eq!((done.found.probes.len(), done.found.left_out.len()), (14, 0));
     let read = parameter(&done, "timing.read");
-    assert!(read.interval.is_some() && (70e3..130e3).contains(&read.value), "{read:?}");
+    assert!(read.interval.is_some() && (80e3..130e3).contains(&read.value), "{read:?}");
     let said = done.found.words.join("\n");
-    assert!(done.found.probes.iter().all(|one| one.fitted == (one.pattern == "randread")), "{said}");
-    assert!(said.contains("4 KiB randwrite: off by") && said.contains("it is not fitted"), "{said}");
-    assert!(said.contains("a write buffer (--buffer)"), "{said}");
-    assert!(said.contains("lat_percentiles=1"), "{said}");
-    assert!(done.found.misfit < 0.2, "{}", done.found.misfit);
+    let program = parameter(&done, "timing.program");
+    assert!(program.interval.is_none() || program.value < 300e3, "{program:?}");
+    for words in [
+        "4 KiB randwrite: off by",
+        "4 KiB randread: off by",
+        "timing.program came out at 0.",
+        "answered from memory",
+        "lat_percentiles=1",
+    ] {
+        assert!(said.contains(words), "'{words}' is not in: {said}");
+    }
+    assert!((0.05..0.35).contains(&done.found.misfit), "{}", done.found.misfit);
 }
