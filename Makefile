@@ -73,7 +73,9 @@ test: export PACKAGES = $(PYTHON_PACKAGES)
 test: ## everything that CI runs: lints, all tests, half a minute of fuzzing, packages, Python, the browser test
 	$(MAKE) -j2 linted-tests built-tests
 
+# Compiles before it waits for the release program, which is made beside it.
 linted-tests: check
+	$(CARGO) test --locked --workspace --no-run
 	$(MAKE) tests
 	$(MAKE) fuzz-brief
 
@@ -84,8 +86,9 @@ built-tests: build
 
 # Of the Python package nothing is built here (it is tested from Python), but with it among the crates
 # others have the features that lints compiled them with, and macros need no second compilation.
-tests: ## the tests of every crate
-	$(SMALL_DEVICES) $(CARGO) test --locked --workspace --no-fail-fast
+# Devices of a tebibyte are put to the release program.
+tests: build ## the tests of every crate
+	FTLAB_RELEASE=$(abspath $(FTLAB)) $(SMALL_DEVICES) $(CARGO) test --locked --workspace --no-fail-fast
 
 test-long: export PACKAGES = $(PYTHON_PACKAGES)
 test-long: bench ## what takes longer than CI may: the benchmark's full device, packed crates compiled with nothing beside them, every cut of every variant, machines that fail under a drive, pages at all widths, ten minutes of fuzzing

@@ -1,9 +1,12 @@
 //! Device size is limited by memory for what is used, not for what there is.
+//!
+//! `make tests` names the release program in `FTLAB_RELEASE`: what counts here is what users have
+//! resident, and passing millions of blocks takes a program without optimisation a minute and a half.
 
 use crate::common::{Bench, schemes};
 
 fn peak_of_a_tebibyte(scheme: &str, pages_per_block: u32, writes: u32) -> u64 {
-    let run = Bench::new().run(&format!(
+    let run = Bench::released().run(&format!(
         "--scheme {scheme} --device dftl2014 --capacity 1TiB --set device.oob_bytes=128 \
          --set device.pages_per_block={pages_per_block} \
          --workload randwrite:bs=2k,span=1GiB,count={writes}"

@@ -15,6 +15,7 @@ use tempfile::TempDir;
 /// A temporary folder in which `ftlab` runs.
 pub struct Bench {
     folder: TempDir,
+    program: PathBuf,
 }
 
 /// How a command ended.
@@ -60,7 +61,15 @@ impl Ended {
 impl Bench {
     /// An empty folder.
     pub fn new() -> Self {
-        Bench { folder: tempfile::tempdir().unwrap() }
+        let program = PathBuf::from(env!("CARGO_BIN_EXE_ftlab"));
+        Bench { folder: tempfile::tempdir().unwrap(), program }
+    }
+
+    /// The same with the release program, where `FTLAB_RELEASE` names one.
+    pub fn released() -> Self {
+        let named = std::env::var_os("FTLAB_RELEASE").map(PathBuf::from);
+        let own = Bench::new();
+        Bench { program: named.unwrap_or(own.program), ..own }
     }
 
     /// A path in the folder.
@@ -83,7 +92,7 @@ impl Bench {
     }
 
     fn command(&self, line: &str) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_ftlab"));
+        let mut command = Command::new(&self.program);
         // What tests of many small devices ask of the allocator is none of a user's.
         command.env_remove("MALLOC_TRIM_THRESHOLD_").env_remove("MALLOC_MMAP_THRESHOLD_");
         command.current_dir(self.folder.path()).args(line.split_whitespace());
