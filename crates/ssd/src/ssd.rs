@@ -10,6 +10,7 @@ use crate::contents::Contents;
 pub use crate::device::{Device, DeviceError, Served};
 use crate::fit;
 use crate::host::settings::Hints;
+use crate::later::Later;
 use crate::ledger::Ledger;
 use crate::outstanding::Outstanding;
 use crate::page_split::PageSplit;
@@ -24,7 +25,6 @@ use ftlab_flash::units::{Lpn, Nanos, PlaneId, Tag};
 use ftlab_ftl::answers::{Location, Room};
 use ftlab_ftl::parts::page_space::settings::GcMode;
 use ftlab_ftl::scheme::{Scheme, SchemeConfig};
-use later::Later;
 
 mod caches;
 mod chunk;

@@ -44,6 +44,7 @@ fn whoever_hears_of_single_requests_is_refused() {
     refused(&Experiment { probe: Some("10:5".parse().unwrap()), ..event.clone() }, "--probe");
     refused(&Experiment { tail: true, ..event.clone() }, "--tail");
     refused(&Experiment { passes: Some(2), ..event.clone() }, "--loop");
-    let parts = format!("mix:({LOAD})+(randread:bs=2k,span=100%,count=100)");
+    let part = "bs=2k,span=100%,count=100,rate_iops=50";
+    let parts = format!("mix:(randwrite:{part})+(randread:{part})");
     refused(&clocked("event", &parts), "combined");
 }

@@ -9,7 +9,7 @@ impl<S: Scheme> Ssd<S> {
     pub(super) fn write_caches_back(&mut self) -> Result<u64, DeviceError> {
         self.come_to_rest();
         let from = self.absolute_idle_from();
-        let start = self.board.nand_mut().clock_mut().admit(from);
+        let start = self.board.nand_mut().clock_mut().enter(from);
         let (buffer, mut below) = self.parts();
         let written = match buffer {
             Some(buffer) => buffer.flush(&mut below, start)?,

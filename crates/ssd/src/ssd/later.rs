@@ -7,44 +7,12 @@
 
 use super::taking::Taken;
 use super::{Device, DeviceError, Served, Ssd};
+use crate::later::{Later, Waiting};
 use ftlab_flash::board::nand::clock::Ended;
 use ftlab_flash::board::when::When;
-use ftlab_flash::meter::Piece;
-use ftlab_flash::request::{Completion, Op, Request, Unreadable};
+use ftlab_flash::request::{Completion, Op, Request};
 use ftlab_flash::units::Nanos;
 use ftlab_ftl::scheme::Scheme;
-
-/// A request that was taken and is not done.
-#[derive(Clone, Copy)]
-struct Waiting {
-    op: Op,
-    arrival: Nanos,
-    admitted: Nanos,
-    unreadable: Option<Unreadable>,
-    piece: Option<Piece>,
-}
-
-/// The slots of the device's queue.
-#[derive(Clone)]
-pub(super) struct Later {
-    slots: Vec<Option<Waiting>>,
-    free: Vec<u32>,
-}
-
-impl Later {
-    /// All slots are free.
-    pub fn new(depth: usize) -> Self {
-        Later { slots: vec![None; depth], free: (0..depth as u32).rev().collect() }
-    }
-
-    fn is_full(&self) -> bool {
-        self.free.is_empty()
-    }
-
-    fn is_empty(&self) -> bool {
-        self.free.len() == self.slots.len()
-    }
-}
 
 impl<S: Scheme> Ssd<S> {
     fn waiting(&mut self) -> &mut Later {
@@ -137,8 +105,8 @@ impl<S: Scheme> Ssd<S> {
         self.make_room(&mut served);
         let clock = self.board.nand_mut().clock_mut();
         let admitted = clock.now().max(at);
-        let start = clock.admit(admitted);
-        let slot = self.waiting().free.pop().expect("there is room");
+        let start = clock.enter(admitted);
+        let slot = self.waiting().take_slot();
         let sent = if request.op == Op::Write { request.sectors } else { 0 };
         let length = self.board.link().sends_for(sent);
         let start = self.board.nand_mut().clock_mut().send_later(slot, length, start);
@@ -154,7 +122,7 @@ impl<S: Scheme> Ssd<S> {
             Ok(done) => done,
             Err(error) => {
                 self.board.meter_mut().interrupt();
-                self.waiting().free.push(slot);
+                self.waiting().give_back(slot);
                 return Err(error);
             }
         };
@@ -164,8 +132,8 @@ impl<S: Scheme> Ssd<S> {
         self.board.nand_mut().clock_mut().receive_later(slot, back, done);
         let piece = self.board.meter_mut().set_aside();
         let unreadable = self.unreadable;
-        self.waiting().slots[slot as usize] =
-            Some(Waiting { op: request.op, arrival, admitted, unreadable, piece });
+        let waiting = Waiting { op: request.op, arrival, admitted, unreadable, piece };
+        self.waiting().waits(slot, waiting);
         Ok((slot, admitted))
     }
 
@@ -186,9 +154,7 @@ impl<S: Scheme> Ssd<S> {
     fn next_completion(&mut self) -> Option<(u32, Completion)> {
         let Ended { slot, begun, ready, completed } =
             self.board.nand_mut().clock_mut().next_ended()?;
-        let later = self.waiting();
-        let waiting = later.slots[slot as usize].take().expect("a request was in this slot");
-        later.free.push(slot);
+        let waiting = self.waiting().is_done(slot);
         let Waiting { op, arrival, admitted, unreadable, piece } = waiting;
         let clock = self.board.nand().clock();
         let split = clock.split(begun, ready);

@@ -19,7 +19,7 @@ impl<S: Scheme> Ssd<S> {
         let survivor = self.survivor.clone().expect("left behind by the scheme or a cut recovery");
         self.board.power_on();
         let from = self.absolute_idle_from();
-        let start = self.board.nand_mut().clock_mut().admit(from);
+        let start = self.board.nand_mut().clock_mut().enter(from);
         let (scheme, done) = S::recover(&mut self.board, &self.seen, self.seed, survivor, start)?;
         let done = self.board.nand_mut().clock_mut().settle(done);
         self.board.end_recovery();

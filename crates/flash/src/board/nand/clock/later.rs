@@ -247,13 +247,12 @@ impl Clock {
         self.later().next_ended()
     }
 
-    /// A request enters, whose operations follow.
-    #[cold]
-    #[inline(never)]
-    pub(super) fn enter_later(&mut self, time: Nanos) {
+    /// A request enters at `time`, by either clock; its operations may start from the returned moment.
+    pub fn enter(&mut self, time: Nanos) -> When {
         if let Some(event) = &mut self.event {
             event.enter(time, &mut self.timeline);
         }
+        self.admit(time)
     }
 
     /// Simulated time moves on to `time`.

@@ -298,12 +298,10 @@ impl Clock {
         }
     }
 
-    /// A request enters the device; its operations may start from the returned moment.
+    /// A request enters the device; its operations may start from the returned moment. Whoever may have
+    /// an event-driven clock lets it [enter](Clock::enter).
     #[inline]
     pub fn admit(&mut self, time: Nanos) -> When {
-        if self.event.is_some() {
-            self.enter_later(time);
-        }
         self.server = self.server.max(time);
         self.spent = PathSplit::default();
         When::at(time)

@@ -28,7 +28,7 @@ fn clock(pairs: Pairs<'_>) -> (Clock, Geometry) {
 
 /// A request enters at `time`; the token of its operations.
 fn enter(clock: &mut Clock, request: usize, time: Nanos) -> When {
-    let start = clock.admit(time);
+    let start = clock.enter(time);
     clock.send_later(request as u32, 0, start)
 }
 
@@ -285,7 +285,7 @@ fn rate_of(pairs: Pairs<'_>, (dies, channels): (u32, u32), depth: usize, count: 
             }
         }
         let slot = slots.pop().expect("one is free");
-        let start = clock.admit(clock.now());
+        let start = clock.enter(clock.now());
         let start = clock.send_later(slot, 0, start);
         let block = geometry.blocks_of(PlaneId(rng.below(geometry.planes()))).start;
         let done = read(&mut clock, &geometry, (block, 0), start);
