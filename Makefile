@@ -90,10 +90,11 @@ built-tests: build
 tests: ## the tests of every crate
 	$(SMALL_DEVICES) $(CARGO) test --locked --workspace --no-fail-fast
 
-test-long: bench ## what takes longer than CI may: the benchmark's full device, every cut of every variant, machines that fail under a drive, pages at all widths, ten minutes of fuzzing
+test-long: bench ## what takes longer than CI may: the benchmark's full device, every cut of every variant, machines that fail under a drive, intervals of many calibrations, pages at all widths, ten minutes of fuzzing
 	FTLAB_ALL_CUTS=1 $(SMALL_DEVICES) $(CARGO) test --locked -p ftlab-engine --test conformance
 	FTLAB_ALL_CUTS=1 $(CARGO) test --locked -p ftlab --test cli -- tail::trace_events_are_those_of_the_probe
 	$(CARGO) test --locked -p ftlab-drive --lib -- --ignored
+	$(CARGO) test --locked -p ftlab-lab --test lab -- --ignored
 	$(MAKE) demo quick
 	FTLAB_ALL_WIDTHS=1 $(MAKE) browser
 	FTLAB_FUZZ_SECONDS=300 $(CARGO) test --locked --release -p ftlab-engine -p ftlab-trace -p ftlab-nbd --test fuzz_smoke

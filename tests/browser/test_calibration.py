@@ -72,4 +72,4 @@ def test_every_sentence_and_every_job_that_was_left_out_is_told(opened, found):
         assert sentence in said
     unknown = [one for one in found["parameters"] if one["interval"] is None]
     for one in unknown:
-        assert f"Not identifiable: {one['key']}" in said
+        assert f"Not identifiable from these probes: {one['key']}" in said

@@ -6,7 +6,7 @@ use std::path::Path;
 use ftlab_lab::calibrate::{JOB_FILE, Request};
 use ftlab_lab::{Error, Result, ResultFile, quoted};
 use ftlab_report::calibration::tables::{PARAMETERS, PROBES, TOPOLOGIES};
-use ftlab_report::calibration::{self, Calibration};
+use ftlab_report::calibration::{self, Calibration, Parameter};
 use serde_json::to_value;
 
 use crate::arguments::CalibrateArguments;
@@ -96,11 +96,8 @@ fn told(found: &Calibration, out: &Path, page: Option<&Path>) -> Result<()> {
         found.files.iter().map(|(file, version)| format!("{file} ({version})")).collect();
     print::text(&format!("{}: {}\nfrom {}\n", found.base, found.ways(), versions.join(", ")))?;
     print::numbers(&PARAMETERS, &found.parameter_rows())?;
-    for one in found.parameters.iter().filter(|one| one.interval.is_none()) {
-        print::text(&format!("Not identifiable: {}: {}.", one.key, one.why))?;
-    }
-    if !found.condition().is_empty() {
-        print::text(&found.condition())?;
+    for sentence in found.parameters.iter().filter_map(Parameter::unknown) {
+        print::text(&sentence)?;
     }
     print::text(&format!("\n{}\n", found.topology_verdict()))?;
     if found.topologies.len() > 1 {

@@ -63,20 +63,6 @@ pub struct Calibration {
 }
 
 impl Calibration {
-    /// What intervals stand on, where some parameters were given the base's value for want of anything
-    /// that tells them; empty where they stand by themselves.
-    #[must_use]
-    pub fn condition(&self) -> String {
-        let without = self.parameters.iter().filter(|one| one.interval.is_none());
-        let names: Vec<&str> = without.map(|one| one.key.as_str()).collect();
-        match names.is_empty() {
-            true => String::new(),
-            false => {
-                format!("The intervals hold where the base is right about {}.", names.join(", "))
-            }
-        }
-    }
-
     /// The topology in words.
     #[must_use]
     pub fn ways(&self) -> String {
@@ -149,7 +135,7 @@ pub struct Parameter {
     pub unit: &'static str,
     /// In the base.
     pub base: f64,
-    /// In the fitted device: the best fit, or the base's where it is not identifiable.
+    /// In the fitted device: the best fit's, or the base's where no figure depends on it.
     pub value: f64,
     /// Where the value lies with 95 % confidence; null where it is not identifiable.
     pub interval: Option<[f64; 2]>,
@@ -158,6 +144,20 @@ pub struct Parameter {
 }
 
 impl Parameter {
+    /// Why it is not identifiable and what stands in its place, in a sentence; none where it is.
+    #[must_use]
+    pub fn unknown(&self) -> Option<String> {
+        let place = if self.value == self.base {
+            "left as in the base"
+        } else {
+            "its value goes with the other fitted ones and is no measurement"
+        };
+        let Parameter { key, why, .. } = self;
+        self.interval
+            .is_none()
+            .then(|| format!("Not identifiable from these probes: {key} ({why}); {place}."))
+    }
+
     /// How its numbers are read.
     #[must_use]
     pub fn quantity(&self) -> Quantity {

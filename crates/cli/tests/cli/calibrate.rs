@@ -49,7 +49,7 @@ fn a_device_is_fitted_told_and_runs() {
     for words in [
         "base.toml: 2 channels x 2 dies x 1 plane\nfrom fio.json (fio-3.33)",
         "timing.read (page read, cells to register)",
-        "Not identifiable: timing.program: no probe writes.",
+        "Not identifiable from these probes: timing.program (no probe writes); left as in the base.",
         "Topology: stated, no other was tried.",
         "4 KiB randread at depth 4",
         "Left out: fio.json: both: rw=randrw is no probe",
@@ -61,7 +61,7 @@ fn a_device_is_fitted_told_and_runs() {
     let device = std::fs::read_to_string(bench.path("my.toml")).unwrap();
     for words in [
         "# Fitted by ftlab calibrate fio.json --base base.toml",
-        "# Not identifiable from these probes, left as in the base: timing.program (no probe writes)",
+        "# Not identifiable from these probes: timing.program (no probe writes); left as in the base.",
         "program = \"300us\"",
         "about = \"Calibrated from base.toml: 2 channels x 2 dies x 1 plane\"",
     ] {

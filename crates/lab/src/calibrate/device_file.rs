@@ -42,7 +42,7 @@ pub fn written(
     }
     let blocks = other.device.blocks_per_plane.to_string();
     put(&mut document, "device.blocks_per_plane", &blocks, "the base's capacity");
-    for told in found.parameters.iter().filter(|told| told.interval.is_some()) {
+    for told in found.parameters.iter().filter(|told| told.value != told.base) {
         let known = Parameter::ALL.into_iter().find(|known| known.key() == told.key);
         let Some(parameter) = known else { continue };
         for (key, value) in parameter.settings(told.value, config) {
@@ -61,8 +61,10 @@ pub fn written(
 
 fn comment(told: &Told) -> String {
     let shown = |value: f64| told.quantity().format(value);
-    let [low, high] = told.interval.unwrap_or_default();
-    format!("fitted: 95 % {} to {}", shown(low), shown(high))
+    match told.interval {
+        Some([low, high]) => format!("fitted: 95 % {} to {}", shown(low), shown(high)),
+        None => "not identifiable from these probes: goes with the other fitted values".to_owned(),
+    }
 }
 
 fn files(found: &Calibration) -> String {
@@ -77,14 +79,7 @@ fn preamble(found: &Calibration) -> String {
         "Values that bear no comment of `ftlab calibrate` are the base's, with its comments."
             .to_owned(),
     ];
-    let unknown = found.parameters.iter().filter(|told| told.interval.is_none());
-    lines.extend(unknown.map(|told| {
-        format!(
-            "Not identifiable from these probes, left as in the base: {} ({}).",
-            told.key, told.why
-        )
-    }));
-    lines.extend(Some(found.condition()).filter(|told| !told.is_empty()));
+    lines.extend(found.parameters.iter().filter_map(Told::unknown));
     let alike: Vec<String> = found
         .topologies
         .iter()

@@ -6,29 +6,17 @@ use crate::error::Result;
 /// An interval that reaches further than this factor to either side tells nothing.
 pub const IDENTIFIED_WITHIN: f64 = 2.0;
 
-/// The parameter whose interval reaches furthest, where that is too far; and the factor that it
-/// reaches to either side.
-pub fn furthest(valleys: &[Fit]) -> Option<(usize, f64)> {
-    let reach = |place: usize| {
-        let [low, high] = interval(valleys, place);
-        (high / low).sqrt()
-    };
-    let all = (0..valleys[0].at.len()).map(|place| (place, reach(place)));
-    let told = |reach: f64| if reach.is_nan() { f64::INFINITY } else { reach };
-    let worst = all.max_by(|a, b| told(a.1).total_cmp(&told(b.1)));
-    worst.map(|(place, reach)| (place, told(reach))).filter(|(_, reach)| *reach > IDENTIFIED_WITHIN)
-}
-
-/// Why a parameter whose interval reaches so far is not identified.
-pub fn why(factor: f64) -> String {
-    match factor {
+/// An interval that tells something, or why it tells nothing.
+pub fn told([low, high]: [f64; 2]) -> std::result::Result<[f64; 2], String> {
+    match (high / low).sqrt() {
+        factor if factor <= IDENTIFIED_WITHIN => Ok([low, high]),
         factor if factor < 10.0 => {
-            format!("its interval reaches a factor of {factor:.1} to either side")
+            Err(format!("its interval reaches a factor of {factor:.1} to either side"))
         }
         factor if factor < 1e6 => {
-            format!("its interval reaches a factor of {factor:.0} to either side")
+            Err(format!("its interval reaches a factor of {factor:.0} to either side"))
         }
-        _ => "no figure that is fitted depends on it, or none on it alone".to_owned(),
+        _ => Err("no figure that is fitted depends on it, or none on it alone".to_owned()),
     }
 }
 
@@ -38,14 +26,29 @@ pub fn unexplained(fit: &Fit) -> f64 {
     (fit.squares() / freedom).max(1.0)
 }
 
-/// From the lowest to the highest value of a parameter in the intervals of fits that are as good.
-pub fn interval(valleys: &[Fit], place: usize) -> [f64; 2] {
-    let ends = valleys.iter().map(|fit| {
-        let width = squares::half_widths(fit)[place];
-        [fit.at[place] - width, fit.at[place] + width]
-    });
-    let widest = |[low, high]: [f64; 2], [other, above]: [f64; 2]| [low.min(other), high.max(above)];
-    ends.fold([f64::INFINITY, f64::NEG_INFINITY], widest).map(f64::exp)
+/// What is as good.
+#[derive(Clone, Debug)]
+pub struct AsGood {
+    /// Fits, the best first.
+    pub fits: Vec<Fit>,
+    /// Places that are no end of a fit, and no worse for that.
+    pub places: Vec<Vec<f64>>,
+}
+
+impl AsGood {
+    /// From the lowest to the highest value of a parameter in the intervals of the fits and at the
+    /// places.
+    pub fn interval(&self, place: usize) -> [f64; 2] {
+        let fits = self.fits.iter().map(|fit| {
+            let width = squares::half_widths(fit)[place];
+            [fit.at[place] - width, fit.at[place] + width]
+        });
+        let places = self.places.iter().map(|at| [at[place]; 2]);
+        let ends = fits.chain(places);
+        let low = ends.clone().fold(f64::INFINITY, |low, end| low.min(end[0]));
+        let high = ends.fold(f64::NEG_INFINITY, |high, end| high.max(end[1]));
+        [low.exp(), high.exp()]
+    }
 }
 
 /// The better of fits from two places; the second is not gone to where both are the same.
@@ -71,17 +74,24 @@ mod tests {
         Fit { at: vec![at], residuals: vec![0.0; 12], slopes: vec![vec![slope]; 12] }
     }
 
+    fn of(ats: &[f64], slope: f64, places: &[f64]) -> std::result::Result<[f64; 2], String> {
+        let fits = ats.iter().map(|at| fit(*at, slope)).collect();
+        let places = places.iter().map(|at| vec![*at]).collect();
+        told(AsGood { fits, places }.interval(0))
+    }
+
     #[test]
-    fn fits_that_are_as_good_widen_an_interval_to_hold_them_all() {
-        let one = [fit(0.0, 50.0)];
-        let [low, high] = interval(&one, 0);
-        assert!(low > 0.98 && high < 1.02 && furthest(&one).is_none(), "{low} {high}");
-        let two = [fit(0.0, 50.0), fit(2.0, 50.0)];
-        let [low, high] = interval(&two, 0);
-        assert!(low > 0.98 && low < 1.0 && high > 7.3, "{low} {high}");
-        let (place, factor) = furthest(&two).unwrap();
-        assert!(place == 0 && why(factor).contains("a factor of 2.7 to either side"), "{factor}");
-        let (_, factor) = furthest(&[fit(0.0, 0.0)]).unwrap();
-        assert!(why(factor).starts_with("no figure that is fitted depends on it"));
+    fn what_is_as_good_widens_an_interval_to_hold_it_all() {
+        let [low, high] = of(&[0.0], 50.0, &[]).unwrap();
+        assert!(low > 0.98 && low < 1.0 && high > 1.0 && high < 1.02, "{low} {high}");
+        let [low, high] = of(&[0.0, 1.0], 50.0, &[-0.2]).unwrap();
+        assert!(
+            (low - (-0.2_f64).exp()).abs() < 1e-9 && high > 2.71 && high < 2.78,
+            "{low} {high}"
+        );
+        let why = of(&[0.0, 2.0], 50.0, &[]).unwrap_err();
+        assert_eq!(why, "its interval reaches a factor of 2.8 to either side");
+        let why = of(&[0.0], 0.0, &[]).unwrap_err();
+        assert!(why.starts_with("no figure that is fitted depends on it"), "{why}");
     }
 }

@@ -11,9 +11,8 @@ use crate::calibrate::fio;
 use crate::calibrate::identified::IDENTIFIED_WITHIN;
 use crate::calibrate::jobs::Understood;
 use crate::calibrate::observations::{misfit, ratios};
-use crate::calibrate::parameters::Parameter;
 use crate::calibrate::scale::in_topology;
-use crate::calibrate::search::{Found, Search};
+use crate::calibrate::search::{Found, Search, Time};
 use crate::calibrate::simulate::{Effort, SCHEME, Simulator};
 use crate::calibrate::words::words;
 use crate::devices::{self, DeviceText};
@@ -198,22 +197,17 @@ impl Request {
         result: Found,
         config: &Config,
     ) -> Calibration {
-        let Found { topology, tried, times, unknown, simulated, fitted } = result;
-        let parameters = Parameter::ALL.into_iter().map(|one| {
-            let base = one.base(config);
-            let fitted = times.iter().find(|(fitted, ..)| *fitted == one);
-            let interval = fitted.map(|(_, _, interval)| *interval);
-            let why = unknown.iter().find(|(unknown, _)| *unknown == one);
-            calibration::Parameter {
-                key: one.key().to_owned(),
-                about: one.about().to_owned(),
-                unit: one.unit(),
-                base,
-                value: fitted.map_or(base, |(_, value, _)| *value),
-                interval,
-                why: why.map(|(_, why)| why.clone()).unwrap_or_default(),
-            }
-        });
+        let Found { topology, tried, times, simulated, fitted } = result;
+        let parameters =
+            times.into_iter().map(|Time { parameter, value, interval }| calibration::Parameter {
+                key: parameter.key().to_owned(),
+                about: parameter.about().to_owned(),
+                unit: parameter.unit(),
+                base: parameter.base(config),
+                value,
+                interval: interval.as_ref().ok().copied(),
+                why: interval.err().unwrap_or_default(),
+            });
         let parameters: Vec<calibration::Parameter> = parameters.collect();
         let mut logs = Vec::new();
         let mut probes = Vec::new();

@@ -2,13 +2,12 @@
 //!
 //! Three stages, because simulations are dear and topologies many: a queueing model fits the times
 //! of every topology without a simulation; those that come nearest are fitted roughly by brief
-//! simulations; the best of these by whole ones. What cannot be told from the probes is given its
-//! value in the base, worst first, and the rest is fitted anew.
+//! simulations; the best of these by whole ones.
 
 use ftlab_report::calibration::{Figures, Stage, Topology, Tried};
 
 use crate::calibrate::coarse;
-use crate::calibrate::identified::{best_of, interval, unexplained, why, furthest};
+use crate::calibrate::identified::{AsGood, best_of, told, unexplained};
 use crate::calibrate::jobs::Measured;
 use crate::calibrate::observations::{misfit, ratios, residuals};
 use crate::calibrate::parameters::{Parameter, RANGE};
@@ -55,14 +54,23 @@ pub struct Found {
     pub topology: Topology,
     /// Everything that was tried, the topology first, then by misfit.
     pub tried: Vec<Tried>,
-    /// Times that were fitted: value and interval.
-    pub times: Vec<(Parameter, f64, [f64; 2])>,
-    /// Times that were not, and why.
-    pub unknown: Vec<(Parameter, String)>,
+    /// The times.
+    pub times: Vec<Time>,
     /// Of each measured probe the figures of the device that was found.
     pub simulated: Vec<Figures>,
     /// Whether it was fitted; its curve was too far off where it was not.
     pub fitted: Vec<bool>,
+}
+
+/// A time that was looked for.
+#[derive(Clone, Debug)]
+pub struct Time {
+    /// Which.
+    pub parameter: Parameter,
+    /// Its value in the best fit; the base's where no probe depends on it.
+    pub value: f64,
+    /// Its interval, or why there is none.
+    pub interval: std::result::Result<[f64; 2], String>,
 }
 
 /// Fitting one topology by simulations.
@@ -70,6 +78,8 @@ struct BySimulation<'a> {
     search: &'a Search<'a>,
     topology: Topology,
     parameters: &'a [Parameter],
+    /// Others that are held.
+    held: Vec<(Parameter, f64)>,
     effort: Effort,
     /// Which of the measured.
     places: Vec<usize>,
@@ -92,9 +102,10 @@ impl Problem for BySimulation<'_> {
 impl BySimulation<'_> {
     fn point(&self, place: &[f64]) -> Point {
         let probes = self.places.iter().map(|place| self.search.measured[*place].probe);
+        let own = self.parameters.iter().copied().zip(place.iter().map(|log| log.exp()));
         Point {
             topology: self.topology,
-            times: self.parameters.iter().copied().zip(place.iter().map(|log| log.exp())).collect(),
+            times: own.chain(self.held.iter().copied()).collect(),
             probes: probes.collect(),
             effort: self.effort,
         }
@@ -147,14 +158,14 @@ impl Search<'_> {
     /// # Errors
     /// A device that does not bear a probe, and [`crate::Error::Cancelled`].
     pub fn run(&self) -> Result<Found> {
-        let (parameters, unknown) = self.parameters();
+        let parameters = self.parameters();
         let mut near = self.measured.to_vec();
         loop {
             let search = Search { measured: &near, ..*self };
             let mut candidates = search.estimated(&parameters)?;
             search.screen(&mut candidates, &parameters)?;
             let Some(curve) = search.farthest(&candidates[0], &parameters)? else {
-                return search.finish(candidates, parameters, unknown, self.measured);
+                return search.finish(candidates, parameters, self.measured);
             };
             near.retain(|one| one.probe.curve() != curve);
         }
@@ -230,7 +241,6 @@ impl Search<'_> {
         &self,
         mut candidates: Vec<Candidate>,
         parameters: Vec<Parameter>,
-        mut unknown: Vec<(Parameter, String)>,
         all: &[Measured],
     ) -> Result<Found> {
         let fitted = self.fit(&mut candidates, &parameters)?;
@@ -240,27 +250,40 @@ impl Search<'_> {
         let topology = best.topology;
         let (near, fit) = self.settle(&best, &parameters, all)?;
         let near = Search { measured: &near, ..*self };
-        let (parameters, valleys) = near.identify(topology, parameters, fit, &mut unknown)?;
-        let fit = valleys[0].clone();
-        let times = (0..parameters.len())
-            .map(|place| (parameters[place], fit.at[place].exp(), interval(&valleys, place)))
-            .collect();
+        let valleys = near.valleys(topology, &parameters, fit)?;
+        let fit = valleys.fits[0].clone();
+        let times = self.times(&parameters, &valleys);
         let whole = Search { measured: all, ..*self };
         let problem = whole.by_simulation(topology, &parameters, self.effort, |_| true);
         let simulated = self.simulator.figures(&[problem.point(&fit.at)])?.remove(0);
         let near: Vec<Curve> = near.measured.iter().map(|one| one.probe.curve()).collect();
         let is_near = |one: &Measured| near.contains(&one.probe.curve());
         let fitted = all.iter().map(is_near).collect();
-        Ok(Found { topology, tried, times, unknown, simulated, fitted })
+        Ok(Found { topology, tried, times, simulated, fitted })
     }
 
-    /// The parameters that some probe concerns, and the others.
-    fn parameters(&self) -> (Vec<Parameter>, Vec<(Parameter, String)>) {
+    /// The parameters that some probe concerns.
+    fn parameters(&self) -> Vec<Parameter> {
         let writes = self.measured.iter().any(|one| one.probe.pattern.writes());
-        let (known, unknown): (Vec<_>, Vec<_>) =
-            Parameter::ALL.into_iter().partition(|parameter| parameter.concerns(writes));
-        let why = |parameter| (parameter, "no probe writes".to_owned());
-        (known, unknown.into_iter().map(why).collect())
+        Parameter::ALL.into_iter().filter(|parameter| parameter.concerns(writes)).collect()
+    }
+
+    /// All times, by fits that are as good, of which the first is the best. Whatever else is not known
+    /// stays free, so that no interval stands on a value that nobody measured.
+    fn times(&self, parameters: &[Parameter], valleys: &AsGood) -> Vec<Time> {
+        let config = self.simulator.config();
+        let one = |parameter: Parameter| {
+            let base = parameter.base(config);
+            let Some(place) = parameters.iter().position(|known| *known == parameter) else {
+                let interval = Err("no probe writes".to_owned());
+                return Time { parameter, value: base, interval };
+            };
+            let interval = valleys.interval(place);
+            let value =
+                if interval[1].is_finite() { valleys.fits[0].at[place].exp() } else { base };
+            Time { parameter, value, interval: told(interval) }
+        };
+        Parameter::ALL.into_iter().map(one).collect()
     }
 
     fn start(&self, parameters: &[Parameter]) -> (Vec<f64>, Vec<(f64, f64)>) {
@@ -279,7 +302,7 @@ impl Search<'_> {
     ) -> BySimulation<'a> {
         let places = (0..self.measured.len()).filter(|place| keep(self.measured[*place].probe));
         let places = places.collect();
-        BySimulation { search: self, topology, parameters, effort, places }
+        BySimulation { search: self, topology, parameters, held: Vec::new(), effort, places }
     }
 
     /// All topologies by the queueing model, the nearest first.
@@ -366,38 +389,71 @@ impl Search<'_> {
         Ok(count)
     }
 
-    /// What fits from other places lead to that is as good, and what was found; the best first. Whether
-    /// the device, a command's time or the link bounds the highest rate makes valleys of their own, and
-    /// noise decides which of them is deepest.
-    fn valleys(&self, topology: Topology, parameters: &[Parameter], fit: Fit) -> Result<Vec<Fit>> {
-        let (start, bounds) = self.start(parameters);
+    /// What is as good as what was found, the best first. Whether the device, a command's time or the link
+    /// bounds the highest rate makes valleys of their own, and noise decides which of them is deepest:
+    /// what the host takes is held there in turn, until the others have followed, and then let go.
+    /// From the valley where it bounds nothing, the command's time is held at next to nothing once more:
+    /// a valley may be flat as far as there.
+    fn valleys(&self, topology: Topology, parameters: &[Parameter], fit: Fit) -> Result<AsGood> {
+        let (quick, slow, wide, narrow) = self.hosts();
+        let (_, bounds) = self.start(parameters);
         let problem = self.by_simulation(topology, parameters, self.effort, |_| true);
-        let rates = self.measured.iter().map(|one| one.figures.iops);
-        let flows = self.measured.iter().map(|one| one.figures.iops * one.probe.bytes as f64);
-        let busiest = (rates.fold(1.0, f64::max), flows.fold(1.0, f64::max));
-        let bound = |parameter: Parameter| match parameter {
-            Parameter::Overhead => (0.95 * 1e9 / busiest.0).ln(),
-            _ => (1.05 * busiest.1).ln(),
+        let following = |from: &Fit, held: &[(Parameter, f64)]| {
+            self.following(topology, parameters, &from.at, held)
         };
-        let mut all = vec![fit];
-        let host = [Parameter::Overhead, Parameter::Link];
-        for bounding in [None, Some(Parameter::Overhead), Some(Parameter::Link)] {
-            let mut from = all[0].at.clone();
-            for (place, parameter) in parameters.iter().enumerate() {
-                if Some(*parameter) == bounding {
-                    from[place] = bound(*parameter).clamp(bounds[place].0, bounds[place].1);
-                } else if host.contains(parameter) {
-                    from[place] = start[place];
-                }
-            }
-            if parameters.iter().any(|one| host.contains(one)) {
-                all.push(squares::fit(&problem, &from, &bounds, STEPS)?);
-            }
+        let found = fit.clone();
+        let (mut all, mut beside) = (vec![fit], Vec::new());
+        for held in [vec![quick, wide], vec![slow], vec![narrow]] {
+            let (at, squares) = following(&found, &held)?;
+            all.push(squares::fit(&problem, &at, &bounds, STEPS)?);
+            beside.push((at, squares));
         }
+        beside.push(following(&all[1], &[quick])?);
         all.sort_by(|a, b| a.squares().total_cmp(&b.squares()));
         let most = all[0].squares() + TOLD_APART * unexplained(&all[0]);
         all.retain(|one| one.squares() <= most);
-        Ok(all)
+        let beside = beside.into_iter().filter(|(_, squares)| *squares <= most);
+        Ok(AsGood { fits: all, places: beside.map(|(at, _)| at).collect() })
+    }
+
+    /// Where the other parameters go when some are held, and the squares there.
+    fn following(
+        &self,
+        topology: Topology,
+        parameters: &[Parameter],
+        from: &[f64],
+        held: &[(Parameter, f64)],
+    ) -> Result<(Vec<f64>, f64)> {
+        let value = |one: &Parameter| held.iter().find(|(held, _)| held == one);
+        let places: Vec<usize> =
+            (0..parameters.len()).filter(|place| value(&parameters[*place]).is_none()).collect();
+        let others: Vec<Parameter> = places.iter().map(|place| parameters[*place]).collect();
+        let start: Vec<f64> = places.iter().map(|place| from[*place]).collect();
+        let (_, bounds) = self.start(&others);
+        let mut problem = self.by_simulation(topology, &others, self.effort, |_| true);
+        problem.held = held.to_vec();
+        let followed = squares::fit(&problem, &start, &bounds, STEPS)?;
+        let mut at = from.to_vec();
+        for (place, one) in parameters.iter().enumerate() {
+            let own = others.iter().position(|other| other == one).map(|own| followed.at[own]);
+            at[place] = own.or(value(one).map(|(_, value)| value.ln())).unwrap_or(at[place]);
+        }
+        Ok((at, followed.squares()))
+    }
+
+    /// What to hold of the host: a command that takes next to nothing, and one that bounds the highest
+    /// rate that was measured; a link that bounds nothing, and one that does.
+    fn hosts(&self) -> ((Parameter, f64), (Parameter, f64), (Parameter, f64), (Parameter, f64)) {
+        let start = |parameter: Parameter| parameter.start(self.simulator.config());
+        let rates = self.measured.iter().map(|one| one.figures.iops);
+        let flows = self.measured.iter().map(|one| one.figures.iops * one.probe.bytes as f64);
+        let [rate, flow] = [rates.fold(1.0, f64::max), flows.fold(1.0, f64::max)];
+        (
+            (Parameter::Overhead, start(Parameter::Overhead).min(0.1 * 1e9 / rate).max(10.0)),
+            (Parameter::Overhead, 0.95 * 1e9 / rate),
+            (Parameter::Link, start(Parameter::Link).max(3.0 * flow)),
+            (Parameter::Link, 1.05 * flow),
+        )
     }
 
     /// The place of the best of those that were fitted, or of the base's own where it is as good; and
@@ -410,35 +466,6 @@ impl Search<'_> {
         let alike = fitted.iter().filter(|one| is_alike(one)).map(|one| one.topology).collect();
         let own = fitted.iter().position(|one| one.topology == self.base && is_alike(one));
         (own.unwrap_or(0), alike)
-    }
-
-    /// Gives what the probes do not tell its value in the base, the least known first, until all that
-    /// is left is known; and what was found then, with what is as good.
-    fn identify(
-        &self,
-        topology: Topology,
-        mut parameters: Vec<Parameter>,
-        mut fit: Fit,
-        unknown: &mut Vec<(Parameter, String)>,
-    ) -> Result<(Vec<Parameter>, Vec<Fit>)> {
-        loop {
-            let mut valleys = vec![fit.clone()];
-            let mut worst = furthest(&valleys);
-            if worst.is_none() {
-                valleys = self.valleys(topology, &parameters, fit)?;
-                worst = furthest(&valleys);
-            }
-            let Some((place, factor)) = worst else { return Ok((parameters, valleys)) };
-            unknown.push((parameters.remove(place), why(factor)));
-            fit = valleys.swap_remove(0);
-            fit.at.remove(place);
-            if parameters.is_empty() {
-                return Ok((parameters, vec![fit]));
-            }
-            let (_, bounds) = self.start(&parameters);
-            let problem = self.by_simulation(topology, &parameters, self.effort, |_| true);
-            fit = squares::fit(&problem, &fit.at, &bounds, STEPS)?;
-        }
     }
 }
 

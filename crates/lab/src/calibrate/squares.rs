@@ -10,6 +10,9 @@ use crate::error::Result;
 
 /// A step that changes every parameter by less ends the search.
 const STEP_LEAST: f64 = 4e-4;
+/// A step that takes no more off the squares than this share, or this much of one expected error's
+/// square, ends the search, too, where slopes are fresh.
+const GAIN_LEAST: (f64, f64) = (1e-4, 1e-4);
 /// Longest step of a parameter.
 const STEP_MOST: f64 = 0.7;
 /// How far a parameter is moved for its slope.
@@ -79,7 +82,12 @@ pub fn fit(
         }
         let there = problem.residuals(std::slice::from_ref(&next))?.remove(0);
         update(&mut slopes, &residuals, &there, &moved);
-        if squares(&there) < squares(&residuals) {
+        let (before, after) = (squares(&residuals), squares(&there));
+        if after < before {
+            let little = before - after < GAIN_LEAST.0 * before + GAIN_LEAST.1;
+            if little && fresh {
+                break;
+            }
             (at, residuals, fresh) = (next, there, false);
             damping /= 8.0;
         } else if fresh {

@@ -53,8 +53,6 @@ const PLANTED: [(&str, f64); 6] = [
 /// Requests of a probe.
 const REQUESTS: u64 = 400;
 
-const PATTERNS: [&str; 4] = ["randread", "read", "randwrite", "write"];
-
 /// A folder with the base and a drive.
 struct Bench {
     home: tempfile::TempDir,
@@ -146,9 +144,15 @@ impl Bench {
     }
 }
 
-fn all_probes() -> Vec<(&'static str, u64, u32)> {
+/// At random and in order, alone and many, small and large; whose devices are made quickly.
+fn quick_probes() -> Vec<(&'static str, u64, u32)> {
     let sized = |pattern| [(pattern, 4096, 1), (pattern, 4096, 16), (pattern, 65_536, 1)];
-    PATTERNS.into_iter().flat_map(sized).collect()
+    ["randread", "write"].into_iter().flat_map(sized).collect()
+}
+
+/// These, and one of each other kind.
+fn all_probes() -> Vec<(&'static str, u64, u32)> {
+    [quick_probes(), vec![("read", 4096, 4), ("randwrite", 4096, 4)]].concat()
 }
 
 fn parameter<'a>(done: &'a Calibrated, key: &str) -> &'a Parameter {
@@ -182,12 +186,6 @@ fn planted_times_and_topology_come_back_within_a_percent() {
     assert!(done.device.contains("# fitted: 95 %"), "{}", done.device);
 }
 
-/// Those that read at random and write in order, whose devices are made quickly.
-fn quick_probes() -> Vec<(&'static str, u64, u32)> {
-    let quick = |probe: &(&str, u64, u32)| ["randread", "write"].contains(&probe.0);
-    all_probes().into_iter().filter(quick).collect()
-}
-
 /// Normal numbers, from a generator of its own.
 struct Noise(u64);
 
@@ -204,14 +202,12 @@ impl Noise {
     }
 }
 
-/// Every figure with an error of 5 % of its own: the truth lies in intervals of 95 % that often, or
-/// nearly so in as few trials as this.
-#[test]
-fn with_errors_of_five_percent_intervals_hold_what_was_planted() {
+/// Every figure with an error of 5 % of its own: intervals that are told, and those that do not hold
+/// what was planted.
+fn told_and_wrong(seeds: std::ops::RangeInclusive<u64>) -> (usize, Vec<String>) {
     let bench = Bench::new();
-    let (mut inside, mut all) = (0, 0);
-    let mut told = Vec::new();
-    for seed in 1..=5 {
+    let (mut all, mut wrong) = (0, Vec::new());
+    for seed in seeds {
         let mut noise = Noise(seed);
         (0..20).for_each(|_| {
             noise.uniform();
@@ -220,21 +216,33 @@ fn with_errors_of_five_percent_intervals_hold_what_was_planted() {
         let request = Request { dies: vec![4], ..bench.request("fio.json") };
         let done = request.run(&Silent).unwrap();
         for (key, value) in PLANTED {
-            if let Some([low, high]) = parameter(&done, key).interval {
-                all += 1;
-                let holds = low < value && value < high;
-                inside += usize::from(holds);
-                if !holds {
-                    told.push(format!("seed {seed}, {key}: {low} to {high}, not {value}"));
-                }
+            let Some([low, high]) = parameter(&done, key).interval else { continue };
+            all += 1;
+            if !(low < value && value < high) {
+                wrong.push(format!("seed {seed}, {key}: {low} to {high}, not {value}"));
             }
         }
-        let read = parameter(&done, "timing.read");
-        let width = read.interval.map(|[low, high]| (high / low).ln()).expect("identified");
-        assert!(width < 0.4, "{read:?}");
+        let program = parameter(&done, "timing.program");
+        let width = program.interval.map(|[low, high]| (high / low).ln()).expect("identified");
+        assert!(width < 0.2, "{program:?}");
     }
-    assert!(all >= 24, "{all} intervals");
-    assert!(inside * 100 >= all * 88, "{inside} of {all}: {told:?}");
+    (all, wrong)
+}
+
+/// A sample of the next test, which takes long.
+#[test]
+fn with_errors_of_five_percent_intervals_hold_what_was_planted() {
+    let (all, wrong) = told_and_wrong(1..=2);
+    assert!(all >= 5, "{all} intervals");
+    assert!(wrong.is_empty(), "{} of {all}: {wrong:?}", wrong.len());
+}
+
+#[test]
+#[ignore = "a minute of simulations: make test-long"]
+fn of_many_intervals_nine_in_ten_hold_what_was_planted() {
+    let (all, wrong) = told_and_wrong(1..=24);
+    assert!(all >= 60, "{all} intervals");
+    assert!(wrong.len() * 10 <= all, "{} of {all}: {wrong:?}", wrong.len());
 }
 
 #[test]
@@ -251,18 +259,12 @@ fn what_reads_alone_do_not_tell_is_said_not_to_be_told() {
     // Two sizes at one depth are two equations, and there are four times that they could be of.
     let known = done.found.parameters.iter().filter(|one| one.interval.is_some()).count();
     assert!(known <= 2, "{:?}", done.found.parameters);
-    let condition = done.found.condition();
-    assert!(
-        condition.starts_with("The intervals hold where the base is right about"),
-        "{condition}"
-    );
     assert!(done.found.topology_verdict().contains("not identifiable from these probes"));
     let alike = done.found.topologies.iter().filter(|tried| tried.alike).count();
     assert!(alike >= 2, "{:?}", done.found.topologies);
-    assert!(
-        done.device
-            .contains("# Not identifiable from these probes, left as in the base: timing.program")
-    );
+    assert!(done.device.contains(
+        "# Not identifiable from these probes: timing.program (no probe writes); left as in"
+    ));
     assert!(done.device.contains("# Topologies that fit as well"), "{}", done.device);
 }
 
@@ -348,7 +350,7 @@ fn a_real_drive_is_read_and_fitted_and_what_is_off_is_told() {
     assert!(read.interval.is_some() && (80e3..130e3).contains(&read.value), "{read:?}");
     let said = done.found.words.join("\n");
     let program = parameter(&done, "timing.program");
-    assert!(program.interval.is_none() || program.value < 300e3, "{program:?}");
+    assert!(program.value < 225e3, "{program:?}");
     for words in [
         "4 KiB randwrite: off by",
         "4 KiB randread: off by",

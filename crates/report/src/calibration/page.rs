@@ -54,7 +54,7 @@ pub fn write(found: &Calibration) -> Vec<u8> {
         parameter_heads: PARAMETERS,
         parameters: cells(found.parameter_rows(), |row, column| match column {
             1 if found.parameters[row].base > 0.0 => format!("parameters.{row}.base"),
-            2 if found.parameters[row].interval.is_some() => format!("parameters.{row}.value"),
+            2 if found.parameters[row].value > 0.0 => format!("parameters.{row}.value"),
             _ => String::new(),
         }),
         unknown: unknown(found),
@@ -110,9 +110,7 @@ fn fitted(found: &Calibration) -> String {
     }
 }
 
-/// Parameters without an interval and why, and what the others stand on.
+/// Parameters without an interval, why, and what stands in their place.
 fn unknown(found: &Calibration) -> Vec<String> {
-    let without = found.parameters.iter().filter(|one| one.interval.is_none());
-    let told = without.map(|one| format!("Not identifiable: {}: {}.", one.key, one.why));
-    told.chain(Some(found.condition()).filter(|told| !told.is_empty())).collect()
+    found.parameters.iter().filter_map(super::Parameter::unknown).collect()
 }

@@ -74,11 +74,12 @@ impl Calibration {
 fn parameter(one: &Parameter) -> Vec<String> {
     let shown = |value: f64| one.quantity().format(value);
     let free = if one.unit == "ns" { "0" } else { "no limit" };
-    let base = if one.base > 0.0 { shown(one.base) } else { free.to_owned() };
-    let (fitted, interval) = match one.interval {
-        Some([low, high]) => (shown(one.value), format!("{} to {}", shown(low), shown(high))),
-        None => ("as the base".to_owned(), "not identifiable from these probes".to_owned()),
+    let value = |value: f64| if value > 0.0 { shown(value) } else { free.to_owned() };
+    let interval = match one.interval {
+        Some([low, high]) => format!("{} to {}", shown(low), shown(high)),
+        None => "not identifiable from these probes".to_owned(),
     };
+    let (base, fitted) = (value(one.base), value(one.value));
     vec![format!("{} ({})", one.key, one.about), base, fitted, interval]
 }
 
