@@ -71,7 +71,7 @@ mod tests {
     use super::*;
 
     fn fit(at: f64, slope: f64) -> Fit {
-        Fit { at: vec![at], residuals: vec![0.0; 12], slopes: vec![vec![slope]; 12] }
+        Fit { at: vec![at], residuals: vec![0.0; 12], slopes: vec![vec![slope]; 12], fresh: true }
     }
 
     fn of(ats: &[f64], slope: f64, places: &[f64]) -> std::result::Result<[f64; 2], String> {

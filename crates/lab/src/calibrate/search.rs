@@ -413,6 +413,8 @@ impl Search<'_> {
         let most = all[0].squares() + TOLD_APART * unexplained(&all[0]);
         all.retain(|one| one.squares() <= most);
         let beside = beside.into_iter().filter(|(_, squares)| *squares <= most);
+        let sharpened = |fit| squares::sharpened(&problem, fit);
+        let all = all.into_iter().map(sharpened).collect::<Result<_>>()?;
         Ok(AsGood { fits: all, places: beside.map(|(at, _)| at).collect() })
     }
 
@@ -432,7 +434,7 @@ impl Search<'_> {
         let (_, bounds) = self.start(&others);
         let mut problem = self.by_simulation(topology, &others, self.effort, |_| true);
         problem.held = held.to_vec();
-        let followed = squares::fit(&problem, &start, &bounds, STEPS)?;
+        let followed = squares::fit(&problem, &start, &bounds, SCREENED_STEPS)?;
         let mut at = from.to_vec();
         for (place, one) in parameters.iter().enumerate() {
             let own = others.iter().position(|other| other == one).map(|own| followed.at[own]);

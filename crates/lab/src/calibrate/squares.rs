@@ -38,6 +38,8 @@ pub struct Fit {
     pub residuals: Vec<f64>,
     /// Slopes: of each residual by each parameter.
     pub slopes: Vec<Vec<f64>>,
+    /// Whether these were taken here; updates have brought them along where not.
+    pub fresh: bool,
 }
 
 impl Fit {
@@ -100,10 +102,19 @@ pub fn fit(
             break;
         }
     }
-    if !fresh {
-        (at, residuals, slopes) = with_slopes(problem, &at)?;
+    Ok(Fit { at, residuals, slopes, fresh })
+}
+
+/// The same place with its own slopes, which the search may have brought along.
+///
+/// # Errors
+/// As of [`Problem::residuals`].
+pub fn sharpened(problem: &dyn Problem, fit: Fit) -> Result<Fit> {
+    if fit.fresh {
+        return Ok(fit);
     }
-    Ok(Fit { at, residuals, slopes })
+    let (at, residuals, slopes) = with_slopes(problem, &fit.at)?;
+    Ok(Fit { at, residuals, slopes, fresh: true })
 }
 
 /// A place, its residuals, its slopes.
@@ -199,7 +210,8 @@ fn inverse(mut matrix: Vec<Vec<f64>>) -> Vec<Vec<f64>> {
     inverse
 }
 
-/// Half of the width of each parameter's 95 % confidence interval; infinite where it has no
+/// Half of the width of each parameter's 95 % confidence interval, of a fit that is
+/// [sharpened]; infinite where it has no
 /// influence, or there are no more observations than parameters.
 pub fn half_widths(fit: &Fit) -> Vec<f64> {
     let count = fit.at.len();
@@ -267,6 +279,7 @@ mod tests {
     #[test]
     fn a_curved_problem_is_solved_and_its_intervals_hold_the_truth() {
         let found = fit(&Decays, &[0.5, 1.4], &[(-9.0, 9.0), (-9.0, 9.0)], 16).unwrap();
+        let found = sharpened(&Decays, found).unwrap();
         assert!((found.at[0] - 1.0).abs() < 2e-3 && (found.at[1] - 2.0).abs() < 2e-3, "{found:?}");
         let widths = half_widths(&found);
         assert!(widths.iter().all(|width| (0.001..0.5).contains(width)), "{widths:?}");
@@ -277,7 +290,7 @@ mod tests {
     #[test]
     fn the_interval_of_a_mean_is_that_by_hand() {
         let residuals = vec![2.0, -2.0, 2.0, -2.0];
-        let fit = Fit { at: vec![0.0], residuals, slopes: vec![vec![1.0]; 4] };
+        let fit = Fit { at: vec![0.0], residuals, slopes: vec![vec![1.0]; 4], fresh: true };
         let by_hand = 4.0 / 3.0 * student(3.0);
         assert!((half_widths(&fit)[0] - by_hand).abs() < 1e-9);
         assert!((student(3.0) - 3.182).abs() < 0.05 && (student(30.0) - 2.042).abs() < 1e-3);
@@ -286,11 +299,11 @@ mod tests {
     #[test]
     fn what_has_no_influence_and_what_is_not_told_apart_have_wide_intervals() {
         let slopes = vec![vec![1.0, 1.0, 0.0]; 6];
-        let fit = Fit { at: vec![0.0; 3], residuals: vec![0.1; 6], slopes };
+        let fit = Fit { at: vec![0.0; 3], residuals: vec![0.1; 6], slopes, fresh: true };
         let widths = half_widths(&fit);
         assert!(widths[0] > 10.0 && widths[1] > 10.0, "{widths:?}");
         assert_eq!(widths[2], f64::INFINITY);
-        let few = Fit { at: vec![0.0], residuals: vec![0.0], slopes: vec![vec![1.0]] };
+        let few = Fit { at: vec![0.0], residuals: vec![0.0], slopes: vec![vec![1.0]], fresh: true };
         assert_eq!(half_widths(&few), [f64::INFINITY]);
     }
 

@@ -171,10 +171,11 @@ fn planted_times_and_topology_come_back_within_a_percent() {
     assert_eq!((found.topologies.len(), alike), (2, 1), "{:?}", found.topologies);
     for (key, value) in PLANTED {
         let one = parameter(&done, key);
-        let [low, high] = one.interval.unwrap_or_else(|| panic!("{one:?}"));
         assert!((one.value / value).ln().abs() < 0.01, "{key}: {} of {value}", one.value);
-        assert!(low < value && value < high, "{key}: {one:?}");
+        assert!(one.interval.is_none_or(|[low, high]| low < value && value < high), "{one:?}");
     }
+    let known = found.parameters.iter().filter(|one| one.interval.is_some()).count();
+    assert!(known >= 5, "{:?}", found.parameters);
     assert!(found.misfit < 0.005, "{}", found.misfit);
     assert!(found.words.iter().any(|word| word.starts_with("No curve lies further")), "{found:?}");
     // The device file runs, and gives what was measured.
@@ -335,8 +336,15 @@ fn a_real_drive_is_read_and_fitted_and_what_is_off_is_told() {
     let bench = Bench::new();
     std::fs::write(bench.path("sata.toml"), SATA).unwrap();
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/lab/fio/intel_d3_s4610.json");
+    let whole = std::fs::read_to_string(file).unwrap();
+    // Every other depth; all of them, on a larger base, are in the book.
+    let is_kept = |line: &&str| {
+        let depths = ["2", "8", "32"].map(|depth| format!("\"iodepth\": \"{depth}\""));
+        !depths.iter().any(|depth| line.contains(depth))
+    };
+    let kept: Vec<&str> = whole.lines().filter(is_kept).collect();
+    std::fs::write(bench.path("fio.json"), kept.join("\n")).unwrap();
     let request = Request {
-        files: vec![file.display().to_string()],
         base: bench.text("sata.toml"),
         channels: vec![4],
         dies: vec![4],
@@ -345,7 +353,7 @@ fn a_real_drive_is_read_and_fitted_and_what_is_off_is_told() {
         ..bench.request("fio.json")
     };
     let done = request.run(&Silent).unwrap();
-    assert_eq!((done.found.probes.len(), done.found.left_out.len()), (14, 0));
+    assert_eq!((done.found.probes.len(), done.found.left_out.len()), (8, 0));
     let read = parameter(&done, "timing.read");
     assert!(read.interval.is_some() && (80e3..130e3).contains(&read.value), "{read:?}");
     let said = done.found.words.join("\n");
