@@ -1,6 +1,7 @@
 //! Entry points for fuzzing, shared by the libFuzzer targets and by the tests on the stable toolchain:
 //! files that users write, and files of ours that are read back. Whatever the bytes, each is refused in
-//! words or means what it says; every function tells which of the two it was. Nothing here is part of the interface.
+//! words or means what it says; every function tells which of the two it was. Nothing here is part of
+//! the interface.
 
 use std::fs;
 use std::ops::ControlFlow;

@@ -27,17 +27,18 @@
 //! copies them (`zns.copy_in_device`); then it resets the victim, which erases its blocks.
 //!
 //! # Recovery
-//! Drive: a zone is written up to the last page that was programmed; what windows held is there. Host: as the page FTL, from the
-//! out-of-band area of every page; zones that are half written are written on, or finished
-//! (`zns.after_cut`), but not where that would leave too few empty ones to collect with.
+//! Drive: a zone is written up to the last page that was programmed; what windows held is there.
+//! Host: as the page FTL, from the out-of-band area of every page; zones that are half written are
+//! written on, or finished (`zns.after_cut`), but not where that would leave too few empty ones to
+//! collect with.
 //!
 //! # Deviations
 //! The host's work takes no time, but for what crosses the link: requests as under any scheme, a
 //! command for each page that its collection reads, for each that it appends, and for each reset
 //! and finish; none for a copy within the drive. A program that fails leaves a hole in its zone, of
 //! which an append tells the host: a page that is copied is then read and sent again. A zone is the
-//! same blocks each time. The drive's memory is 8 bytes a zone whatever the zones hold, and the frames of
-//! windows.
+//! same blocks each time. The drive's memory is 8 bytes a zone whatever the zones hold, and the
+//! frames of windows.
 //!
 //! # Settings
 //! The table in `zns/settings.rs`, and the groups `gc`, `placement` and `alloc` but for `alloc.unit`.
@@ -126,7 +127,7 @@ impl Scheme for Zns {
             "the host's work takes no time but on the link",
             "a program that fails leaves a hole in its zone",
             "a zone is the same blocks each time",
-            "a window (zns.zrwa) is held in memory that outlives the power, and no page in it is passed over",
+            "a window (zns.zrwa) is in memory that outlives the power, and no page in it is passed over",
             "trims are the host's, and recorded in its log",
         ],
         family: Family::Page,

@@ -64,4 +64,5 @@ mod waftl;
 mod waftl_map;
 mod waftl_ready;
 mod zns;
+mod zns_cuts;
 mod zns_window;

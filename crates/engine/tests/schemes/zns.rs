@@ -2,6 +2,7 @@
 //! are open, what is left of a zone, and whose memory is whose.
 
 use crate::common::{fill, flush, mixed, open, pages, place, record, submit, tiny};
+use crate::zns_cuts::{Cut, cut_everywhere};
 use ftlab_engine::board::nand::fault::CutOutcome;
 use ftlab_engine::board::nand::record::Operation;
 use ftlab_engine::config::Config;
@@ -413,38 +414,17 @@ fn a_trim_of_a_part_of_a_page_covers_none_of_it() {
 #[test]
 fn zones_that_are_written_raw_are_found_again() {
     let (config, device) = raw(24, &[TWO, ("zns.max_active", "3"), ("zns.max_open", "2")]);
-    let requests = rings(&config);
-    let mut cuts = 0;
-    for outcome in CutOutcome::ALL {
-        for cut in 0.. {
-            let mut device = device.duplicate();
-            device.board_mut().nand_mut().faults_mut().cut_power_after(cut, outcome);
-            let cut_in = requests.iter().position(|request| device.submit(request).is_err());
-            let Some(cut_in) = cut_in else { break };
-            cuts += 1;
-            if cut % 3 == 0 {
-                device.board_mut().nand_mut().faults_mut().cut_recovery_after(0, outcome);
-                let _ = device.power_cycle();
-                device.board_mut().nand_mut().faults_mut().forget_cut();
+    let zones = config.device.logical_pages() / 8;
+    let cuts = cut_everywhere(device.as_ref(), &config, &rings(&config), |cut| {
+        let Cut { mut device, case, .. } = cut;
+        for op in [Op::Trim, Op::Write, Op::Read] {
+            for zone in 0..zones {
+                let whole = pages(&config, op, 8 * zone, 8);
+                device.submit(&whole).expect("every zone is begun anew");
             }
-            device.power_cycle().expect("it recovers");
-            device.audit().unwrap_or_else(|error| panic!("{outcome:?} {cut}: {error}"));
-            // Whatever became of the last request: all that completed before is there.
-            let torn = requests[cut_in];
-            let range = torn.first_sector..torn.first_sector + u64::from(torn.sectors);
-            let zones = config.device.logical_pages() / 8;
-            for page in (0..8 * zones).filter(|page| !range.contains(page)) {
-                submit(device.as_mut(), &config, Op::Read, page);
-            }
-            for op in [Op::Trim, Op::Write, Op::Read] {
-                for zone in 0..zones {
-                    let whole = pages(&config, op, 8 * zone, 8);
-                    device.submit(&whole).expect("every zone is begun anew");
-                }
-            }
-            device.audit().unwrap_or_else(|error| panic!("{outcome:?} {cut}: {error}"));
         }
-    }
+        device.audit().unwrap_or_else(|error| panic!("{case}: {error}"));
+    });
     assert!(cuts > 200, "{cuts} cuts");
 }
 

@@ -1,7 +1,8 @@
 //! Windows of zones that the workload writes: what memory takes, what moves a write pointer, what is
 //! refused, and what a power cut leaves.
 
-use crate::common::{flush, open, pages, place, record, submit, tiny, version};
+use crate::common::{flush, open, pages, place, record, submit, tiny};
+use crate::zns_cuts::{Cut, cut_everywhere};
 use ftlab_engine::board::nand::fault::CutOutcome;
 use ftlab_engine::board::nand::record::Operation;
 use ftlab_engine::config::Config;
@@ -11,7 +12,7 @@ use ftlab_engine::rng::{Purpose, Rng};
 use ftlab_engine::schemes;
 use ftlab_engine::schemes::Location;
 use ftlab_engine::ssd::Device;
-use ftlab_engine::units::{Lpn, Ppn, Tag};
+use ftlab_engine::units::{Lpn, Ppn};
 
 type Pairs<'a> = &'a [(&'a str, &'a str)];
 
@@ -210,17 +211,6 @@ fn whatever_the_order_within_windows_a_page_is_programmed_once() {
     }
 }
 
-/// What every page holds before each of the requests.
-fn versions(device: &dyn Device, requests: &[Request], logical: u64) -> Vec<Vec<Tag>> {
-    let mut device = device.duplicate();
-    let mut all = Vec::new();
-    for request in requests {
-        all.push((0..logical as u32).map(|page| version(device.as_ref(), page)).collect());
-        device.submit(request).expect("as it should be");
-    }
-    all
-}
-
 /// The power goes at every operation, and again in the recovery: what was written is there, on flash
 /// or in its window, in the version that was written last, and zones go on where they stood.
 #[test]
@@ -228,50 +218,15 @@ fn windows_are_there_again_after_a_power_cut() {
     let mut cuts = 0;
     for shape in SHAPES {
         let (config, device) = opened(shape);
-        let requests = shuffled(&config);
-        let expected = versions(device.as_ref(), &requests, config.device.logical_pages());
-        for outcome in CutOutcome::ALL {
-            for cut in 0.. {
-                let mut device = device.duplicate();
-                device.board_mut().nand_mut().faults_mut().cut_power_after(cut, outcome);
-                let cut_in = requests.iter().position(|request| device.submit(request).is_err());
-                let Some(cut_in) = cut_in else { break };
-                cuts += 1;
-                if cut % 3 == 0 {
-                    device.board_mut().nand_mut().faults_mut().cut_recovery_after(0, outcome);
-                    let _ = device.power_cycle();
-                    device.board_mut().nand_mut().faults_mut().forget_cut();
-                }
-                device.power_cycle().expect("it recovers");
-                let case = format!("{shape:?} {outcome:?} {cut}");
-                device.audit().unwrap_or_else(|error| panic!("{case}: {error}"));
-                goes_on(device.as_mut(), &config, (&requests, cut_in, outcome), &expected, &case);
-            }
-        }
+        cuts += cut_everywhere(device.as_ref(), &config, &shuffled(&config), goes_on);
     }
     assert!(cuts > 1000, "{cuts} cuts");
 }
 
-/// Whatever became of the request that was cut: all others are as they were before it.
-fn goes_on(
-    device: &mut dyn Device,
-    config: &Config,
-    (requests, cut_in, outcome): (&[Request], usize, CutOutcome),
-    expected: &[Vec<Tag>],
-    case: &str,
-) {
-    let torn = requests[cut_in];
-    let range = torn.first_sector..torn.first_sector + u64::from(torn.sectors);
-    for (page, &before) in (0..).zip(&expected[cut_in]) {
-        // A reset that was cut may have lost what the host has given up.
-        if !range.contains(&u64::from(page)) {
-            assert_eq!(version(device, page), before, "{case}: page {page}");
-            submit(device, config, Op::Read, page.into());
-        }
-    }
-    // What the cut interrupted is asked for again, and all that came behind it, unless it left a hole,
-    // for which a zone is a page short; every zone can be begun anew.
-    let rest = if outcome == CutOutcome::Torn { &[] } else { &requests[cut_in..] };
+/// What the cut interrupted is asked for again, and all that came behind it, unless it left a hole, for
+/// which a zone is a page short; every zone can be begun anew.
+fn goes_on(Cut { mut device, config, rest, outcome, case }: Cut<'_>) {
+    let rest = if outcome == CutOutcome::Torn { &[] } else { rest };
     for request in rest {
         device.submit(request).unwrap_or_else(|error| panic!("{case}: {error}"));
     }
@@ -280,7 +235,7 @@ fn goes_on(
         let size = zone.min(logical - first);
         device.submit(&pages(config, Op::Trim, first, size)).expect("it is reset");
         device.submit(&pages(config, Op::Write, first, size)).expect("it is written");
-        flush(device);
+        flush(device.as_mut());
         device.submit(&pages(config, Op::Read, first, size)).expect("it is read");
     }
     device.audit().unwrap_or_else(|error| panic!("{case}: {error}"));

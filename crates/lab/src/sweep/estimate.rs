@@ -14,7 +14,8 @@ use crate::sweep::running::{Asked, simulate};
 const IN_ALL: Duration = Duration::from_secs(6);
 /// A scheme at most for so long.
 const EACH: Duration = Duration::from_secs(2);
-/// Steps of a scheme at most: far more than any device makes in that time, for clocks that stand still.
+/// Requests, pages and records of a scheme at most: far more than are made in that time, for clocks that
+/// stand still. Bytes are none: a file has an end.
 const STEPS_MAX: u64 = 1 << 25;
 
 /// What a sweep will take.
@@ -122,6 +123,7 @@ impl Observer for Stopwatch {
                 *self.last() = Some(Piece { began: Instant::now(), length, done: 0, prepares });
                 Box::new(Requests(self))
             }
+            Counts::Bytes => Box::new(Bytes(self)),
             _ => Box::new(Other(self)),
         }
     }
@@ -135,6 +137,14 @@ impl Task for Requests<'_> {
             piece.done += count;
         }
         Other(self.0).advance(count)
+    }
+}
+
+struct Bytes<'a>(&'a Stopwatch);
+
+impl Task for Bytes<'_> {
+    fn advance(&self, _: u64) -> ControlFlow<()> {
+        Other(self.0).advance(0)
     }
 }
 
@@ -171,6 +181,16 @@ mod tests {
         last.began = Instant::now() + Duration::from_secs(60);
         *watch.last() = Some(last);
         assert_eq!(watch.extrapolated(0.0), Estimate { seconds: 0.0, at_least: true });
+    }
+
+    /// A large file that is read ends no estimate.
+    #[test]
+    fn bytes_are_no_steps() {
+        let watch = Stopwatch::new(Duration::MAX);
+        let work = Work { label: "digest", length: None, counts: Counts::Bytes };
+        assert!(watch.begins(&work).advance(4 * STEPS_MAX).is_continue());
+        let work = Work { label: "first pass", length: None, counts: Counts::FirstPass };
+        assert!(watch.begins(&work).advance(4 * STEPS_MAX).is_break());
     }
 
     /// A run that is far too long to be waited for is told to be long.

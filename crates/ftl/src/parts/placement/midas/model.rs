@@ -403,7 +403,8 @@ mod tests {
     }
 
     /// Sums over sums give what going through the histogram does, for a hot group of either kind, its
-    /// data in every reading, and up to three groups, and the product of the shares what the chain of states comes to.
+    /// data in every reading, and up to three groups, and the product of the shares what the chain of
+    /// states comes to.
     #[test]
     fn a_configuration_is_judged_as_unit_by_unit_and_as_a_markov_chain() {
         let sums = sums(&COUNTS);
