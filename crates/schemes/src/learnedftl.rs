@@ -40,7 +40,9 @@
 //! # Deviations
 //! The paper was not at hand. Lines are the scheme's own (`alloc.unit = line` is refused), and
 //! `alloc.order = dynamic` is the order of channels. Where no group gains a line, the closed line
-//! with fewest valid pages is collected, its pages to any line that has room. Of a translation page
+//! with fewest valid pages is collected, its pages to any line that has room; where no more than one
+//! line is free, as behind a power cut, one whose map pages fit when they are counted, or the map's
+//! open line. Of a translation page
 //! cached entries are changed in memory alone (lazy copying). Groups may be larger than a line.
 //!
 //! # Settings

@@ -183,7 +183,7 @@ impl Host {
 }
 
 /// Where the power is cut, and where the recovery's is.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 pub struct Case {
     pub seed: u64,
     /// Requests that are done before operations are counted.

@@ -49,6 +49,17 @@ impl Long<'_> {
         ends
     }
 
+    /// Cuts once.
+    pub fn cut_one(&self, case: Case) {
+        let mut bench = self.bench();
+        for _ in 0..case.warm_up {
+            assert!(!bench.is_cut_in_next_request(), "{}: nobody asked for a cut", self.name);
+        }
+        bench.cut_after(case.cut, case.outcome);
+        assert!(bench.is_cut_in_next_request(), "{}: no such operation: {case:?}", self.name);
+        let _ = bench.go_on(case);
+    }
+
     /// Cuts at each of `points`, ascending numbers of programs and erases from 0 on, with an outcome
     /// each in turns. Of every seventh the recovery is cut as well, at its first operations and at ever
     /// rarer ones. `ends` as [`Long::ends`] tells.

@@ -4,15 +4,15 @@
 //! `FTLAB_CUTS` says how many cuts each family of schemes gets (`make test-long`: a hundred thousand);
 //! how many there were is printed.
 
-use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Instant;
 
-use crate::common::cuts::Cuts;
+use crate::common::cuts::{Case, Cuts};
 use crate::common::long_cuts::{Long, log_spaced};
 use crate::common::variants;
 use crate::common::{chosen, tiny};
 use crate::crash::{is_to_work_in_gaps, keeps};
+use ftlab_engine::board::nand::fault::CutOutcome;
 use ftlab_engine::board::nand::record::Operation;
 use ftlab_engine::meter::Cause;
 use ftlab_engine::schemes::{self, Family};
@@ -50,21 +50,6 @@ fn of(family: Family) -> Vec<(&'static str, Pairs, bool)> {
     rows.chain(variants).filter(|(scheme, ..)| chosen(scheme) && is_of(scheme)).collect()
 }
 
-/// What is known not to survive every cut, and open. A collection of a whole group that is cut has used the
-/// free lines; all lines that it was to free are there still, and neither a group nor a line fits into what
-/// is left, so that the device is full some requests later. Seen on the larger device with:
-///
-/// - `tpftl.cache_bytes = 70B`, `learnedftl.train_min = 2`: seed 2165, 3867 requests, cut at 16 (Undone)
-/// - `tpftl.cache_bytes = 70B`, `device.pages_per_block = 8`, `learnedftl.trans_per_group = 2`,
-///   `device.ram_nonvolatile = true`: seed 2169, 1786 requests, cut at 3 (Torn)
-/// - `learnedftl:unlearned`, `tpftl.cache_bytes = 70B`: seed 2173, 3922 requests, cut at 6 (Undone)
-const OPEN: &str = "learnedftl";
-
-/// Whether a device failed for want of room: nothing else is let pass.
-fn is_full(why: &(dyn Any + Send)) -> bool {
-    why.downcast_ref::<String>().is_some_and(|text| text.contains("device full"))
-}
-
 #[allow(clippy::print_stdout, reason = "how many cuts there were is asked for")]
 fn survives_cuts_everywhere(family: Family) {
     let (wanted, requests) = wanted();
@@ -92,9 +77,6 @@ fn survives_cuts_everywhere(family: Family) {
         // One that fails, and has said how, does not keep the others from being cut.
         match catch_unwind(AssertUnwindSafe(|| long.cut_at(&points, &ends))) {
             Ok(more) => cuts += more,
-            Err(why) if scheme.starts_with(OPEN) && is_full(&*why) => {
-                println!("known, and open: {name}");
-            }
             Err(_) => failed.push(name.clone()),
         }
         longest = longest.max(length);
@@ -135,6 +117,49 @@ fn schemes_with_a_cached_map_survive_cuts_in_long_runs() {
 #[test]
 fn ram_managing_schemes_survive_cuts_in_long_runs() {
     survives_cuts_everywhere(Family::RamManaging);
+}
+
+/// A cut on the larger device: scheme, settings, seed, requests before the one that is cut, its
+/// operation, and what becomes of that.
+type Found = (&'static str, Pairs, u64, usize, u64, CutOutcome);
+
+/// Cuts within or shortly before the collection of a whole group, behind which no line, or one, was free
+/// and nothing fitted into what was left.
+const IN_GROUPS: [Found; 7] = [
+    ("learnedftl", &[], 2000, 6493, 11, CutOutcome::Torn),
+    ("learnedftl", SMALL, 2001, 1797, 6, CutOutcome::Undone),
+    ("learnedftl", SMALL, 2001, 3088, 8, CutOutcome::Torn),
+    ("learnedftl", SMALL, 2001, 7453, 6, CutOutcome::Torn),
+    ("learnedftl", KEPT, 2005, 8724, 6, CutOutcome::Undone),
+    ("learnedftl", KEPT, 2005, 11024, 2, CutOutcome::Done),
+    ("learnedftl:unlearned", &[SMALL[0]], 2009, 1644, 13, CutOutcome::Torn),
+];
+const SMALL: Pairs = &[("tpftl.cache_bytes", "70B"), ("learnedftl.train_min", "2")];
+const KEPT: Pairs = &[
+    ("tpftl.cache_bytes", "70B"),
+    ("device.pages_per_block", "8"),
+    ("learnedftl.trans_per_group", "2"),
+    ("device.ram_nonvolatile", "true"),
+];
+
+#[test]
+fn groups_that_are_cut_in_their_collection_are_collected_behind_it() {
+    if !chosen("learnedftl") {
+        return;
+    }
+    let mut failed = Vec::new();
+    for (scheme, own, seed, warm_up, cut, outcome) in IN_GROUPS {
+        let config = tiny(scheme, BLOCKS, &[&LARGER[..], own].concat());
+        let keeps = keeps(scheme, &config, true);
+        let name = format!("{scheme} {own:?}");
+        let long =
+            Long { variant: (scheme, keeps), name: &name, config: &config, seed, requests: MANY.1 };
+        let case = Case { seed, warm_up, cut, outcome, recut: None };
+        if catch_unwind(AssertUnwindSafe(|| long.cut_one(case))).is_err() {
+            failed.push((scheme, case));
+        }
+    }
+    assert!(failed.is_empty(), "not survived (see above): {failed:#?}");
 }
 
 /// Victims go in pieces, and blocks are levelled between them.

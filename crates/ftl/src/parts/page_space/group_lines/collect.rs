@@ -59,10 +59,13 @@ impl PageSpace {
             }
             match self.collect_some(board, owner, when)? {
                 Some(collected) => when = collected,
-                None if self.planes[ALL.index()].free.is_empty() => {
-                    return Err(self.out_of_blocks(board, ALL).not_before(when));
-                }
-                None => break,
+                None => match self.collect_last(board, owner, when)? {
+                    Some(collected) => when = collected,
+                    None if self.planes[ALL.index()].free.is_empty() => {
+                        return Err(self.out_of_blocks(board, ALL).not_before(when));
+                    }
+                    None => break,
+                },
             }
             self.select(wanted);
             // A line that collection has opened for the group, or for others, has room.
@@ -142,6 +145,52 @@ impl PageSpace {
         }
     }
 
+    /// What is left where no more than one line is free, as behind a power cut: a line whose map pages
+    /// fit when they are counted, or else the map's open line, for the room that its superseded pages
+    /// take.
+    #[cold]
+    fn collect_last<O: PageOwner>(
+        &mut self,
+        board: &mut Board,
+        owner: &mut O,
+        after: When,
+    ) -> Result<Option<When>, Fault> {
+        if self.planes[ALL.index()].free.len() > 1 {
+            return Ok(None);
+        }
+        self.counts_map(true);
+        let collected = self.collect_some(board, owner, after);
+        self.counts_map(false);
+        match collected {
+            Ok(None) => self.renew_map_line(board, owner, after),
+            ended => ended,
+        }
+    }
+
+    fn counts_map(&mut self, counts: bool) {
+        if let Some(groups) = &mut self.groups {
+            groups.counts_map = counts;
+        }
+    }
+
+    /// Collects the map's open line into a free one, where that gains room.
+    fn renew_map_line<O: PageOwner>(
+        &mut self,
+        board: &mut Board,
+        owner: &mut O,
+        after: When,
+    ) -> Result<Option<When>, Fault> {
+        let frontier = self.planes[ALL.index()].frontiers[Stream::Map.index()];
+        let Some(lines) = &self.lines else { return Ok(None) };
+        let Some(line) = frontier.block else { return Ok(None) };
+        let superseded = lines.book.taken(line) + self.room_at(&frontier) < lines.book.full();
+        if !superseded || self.planes[ALL.index()].free.is_empty() {
+            return Ok(None);
+        }
+        self.close(board.nand(), ALL, Stream::Map);
+        self.collect(board, owner, line, after).map(Some)
+    }
+
     /// The line that was closed first of a group with more than one, where collecting it, or its
     /// group, gains a line.
     fn first_of_many<O: PageOwner>(&mut self, board: &Board, owner: &mut O) -> Option<What> {
@@ -194,7 +243,11 @@ impl PageSpace {
     ) -> bool {
         let parts = board.geometry().logical_pages.div_ceil(board.geometry().entries_per_page());
         let pages = owner.most_map_writes(self, line, valid).min(parts.saturating_mul(count + 1));
-        data + self.opens((ALL, Stream::Map), pages) <= self.planes[ALL.index()].free.len()
+        let fits = |pages: u32| {
+            data + self.opens((ALL, Stream::Map), pages) <= self.planes[ALL.index()].free.len()
+        };
+        let counts = count == 1 && self.groups.as_ref().is_some_and(|groups| groups.counts_map);
+        fits(pages) || (counts && fits(owner.map_writes(self, board, line)))
     }
 
     /// The closed line, of a group or of the map, that gains most.
