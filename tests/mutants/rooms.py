@@ -92,7 +92,9 @@ def room(name, root):
     if not (root / file).exists():
         raise SystemExit(f"{name} is no scheme and none of {', '.join(sorted(ROOMS))}")
     files = (str(file), f"crates/schemes/src/{name}/**/*.rs")
-    return Room(files, (unit("schemes", name), examples(name), *conformance(name)))
+    of_all = (Trial("ftlab-engine", "schemes", ("sizes", "refused"), name),
+              Trial("ftlab-engine", "alloc", (), name))
+    return Room(files, (unit("schemes", name), examples(name), *of_all, *conformance(name)))
 
 
 def files(room, root):

@@ -40,10 +40,11 @@
 //! # Deviations
 //! The paper was not at hand. Lines are the scheme's own (`alloc.unit = line` is refused), and
 //! `alloc.order = dynamic` is the order of channels. Where no group gains a line, the closed line
-//! with fewest valid pages is collected, its pages to any line that has room; where no more than one
-//! line is free, as behind a power cut, one whose map pages fit when they are counted, or the map's
-//! open line. Of a translation page
-//! cached entries are changed in memory alone (lazy copying). Groups may be larger than a line.
+//! with fewest valid pages is collected, its pages to any line that has room. Where no more than one
+//! line is free, the map pages that a line needs are counted before it is said not to fit, and the
+//! map's open line is collected for its superseded pages; behind a power cut that left no line free,
+//! before anything else. Of a translation page cached entries are changed in memory alone (lazy
+//! copying). Groups may be larger than a line.
 //!
 //! # Settings
 //! Group `learnedftl`, and `tpftl`.

@@ -293,6 +293,14 @@ impl<'a> Bench<'a> {
         }
     }
 
+    /// After a cut: recovers, and takes what is there for what was written. How many blocks are free.
+    pub fn recover_and_adopt(&mut self) -> u32 {
+        let device = self.device.as_mut();
+        device.power_cycle().unwrap_or_else(|error| panic!("{}: recovery: {error}", self.name));
+        self.host.adopt(device);
+        device.room().free_blocks
+    }
+
     /// After a cut: recovers, checks what is there, and goes on for as many requests as may come
     /// before a cut. Whether the recovery was cut as well.
     pub fn go_on(mut self, case: Case) -> bool {

@@ -49,15 +49,25 @@ impl Long<'_> {
         ends
     }
 
-    /// Cuts once.
-    pub fn cut_one(&self, case: Case) {
-        let mut bench = self.bench();
+    /// Cuts once, and then once more at each of so many programs and erases that follow. How many blocks
+    /// were free behind the first cut.
+    pub fn cut_twice(&self, case: Case, behind: usize, again: u64) -> u32 {
+        let lengths = (self.requests, behind);
+        let mut bench = Bench::long(self.variant, self.config, self.seed, lengths, self.name);
         for _ in 0..case.warm_up {
             assert!(!bench.is_cut_in_next_request(), "{}: nobody asked for a cut", self.name);
         }
         bench.cut_after(case.cut, case.outcome);
         assert!(bench.is_cut_in_next_request(), "{}: no such operation: {case:?}", self.name);
-        let _ = bench.go_on(case);
+        let _ = bench.duplicate().go_on(case);
+        let free = bench.recover_and_adopt();
+        for operations in 0..again {
+            let mut one = bench.duplicate();
+            one.cut_after(operations, case.outcome);
+            while !one.is_cut_in_next_request() {}
+            let _ = one.go_on(Case { cut: operations, ..case });
+        }
+        free
     }
 
     /// Cuts at each of `points`, ascending numbers of programs and erases from 0 on, with an outcome

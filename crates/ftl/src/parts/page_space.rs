@@ -387,7 +387,7 @@ impl PageSpace {
             return Ok(after);
         }
         if self.groups.is_some() {
-            return self.make_group_room(board, owner, stream, after);
+            return self.make_group_room(board, owner, (stream, collects_first), after);
         }
         self.collect_if_short(board, owner, plane, after)
     }

@@ -62,9 +62,6 @@ pub(super) struct GroupLines {
     /// By group: the search in which it was last found to gain nothing.
     asked: Vec<u32>,
     search: u32,
-    /// Whether the map pages that collecting a line writes are counted where the most that they can be
-    /// do not fit.
-    counts_map: bool,
     /// Lines that are being collected, and the valid pages of each; empty between collections.
     chosen: Vec<(BlockId, u32)>,
     /// By place in a group: the page that is to be moved, plus one. Empty between collections.
@@ -165,7 +162,6 @@ impl PageSpace {
             has_map_grown: true,
             asked: zeroed(count),
             search: 0,
-            counts_map: false,
             chosen: Vec::with_capacity(all as usize),
             sorted: zeroed(rules.pages as usize),
         }));

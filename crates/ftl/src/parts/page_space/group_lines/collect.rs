@@ -5,6 +5,10 @@
 //! (b) else the map's lines are if those are many; (c) else, where few lines are free, the line that
 //! was closed first of a group with more than one: alone where the open line of its group has room,
 //! or with all of its group. Where even that gains nothing: the closed line with fewest valid pages.
+//!
+//! Where no more than one line is free, what is counted exactly is tried too before the last line is
+//! opened: the map pages of a line, and the superseded pages of the map's own open line. Behind a power cut
+//! that left no line free, this comes before the host takes the room that collection needs.
 
 use super::super::lines::ALL;
 use super::super::{PageOwner, PageSpace, Stream};
@@ -24,22 +28,38 @@ enum What {
     Line(BlockId),
 }
 
+/// How it is told whether the map pages of a line that is collected have room.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum MapPages {
+    /// By the most that there can be.
+    AtMost,
+    /// Where these do not fit, by how many there are.
+    Counted,
+}
+
 impl PageSpace {
     /// Sees to it that the page of data that the host writes, or a map page, has a line: of its
-    /// group, of another one, or a free one.
+    /// group, of another one, or a free one. `first`: a power cut left few lines, and one that can be
+    /// had is collected even where there is room.
     #[cold]
     pub(in super::super) fn make_group_room<O: PageOwner>(
         &mut self,
         board: &mut Board,
         owner: &mut O,
-        stream: Stream,
+        (stream, first): (Stream, bool),
         after: When,
     ) -> Result<When, Fault> {
         let Some(groups) = &self.groups else { return Ok(after) };
         let (rules, wanted) = (groups.rules, groups.wanted);
         let mut when = after;
+        let most_held = rules.most_lines + groups.needed;
+        if first && self.planes[ALL.index()].free.is_empty() {
+            when = self.collect_any(board, owner, when)?.unwrap_or(when);
+            self.select(wanted);
+        }
         if stream == Stream::Data {
-            let is_many = groups.held[wanted as usize] + 1 >= rules.most_lines + groups.needed;
+            let held = self.groups.as_ref().map_or(0, |groups| groups.held[wanted as usize]);
+            let is_many = held + 1 >= most_held;
             if is_many && self.group_fits(board, owner, wanted) {
                 when = self.collect_group(board, owner, wanted, when)?;
                 self.select(wanted);
@@ -57,15 +77,12 @@ impl PageSpace {
             if !self.is_short() {
                 break;
             }
-            match self.collect_some(board, owner, when)? {
+            match self.collect_any(board, owner, when)? {
                 Some(collected) => when = collected,
-                None => match self.collect_last(board, owner, when)? {
-                    Some(collected) => when = collected,
-                    None if self.planes[ALL.index()].free.is_empty() => {
-                        return Err(self.out_of_blocks(board, ALL).not_before(when));
-                    }
-                    None => break,
-                },
+                None if self.planes[ALL.index()].free.is_empty() => {
+                    return Err(self.out_of_blocks(board, ALL).not_before(when));
+                }
+                None => break,
             }
             self.select(wanted);
             // A line that collection has opened for the group, or for others, has room.
@@ -131,45 +148,34 @@ impl PageSpace {
     }
 
     /// (c), and what there is beyond it; none where nothing is gained.
+    fn collect_any<O: PageOwner>(
+        &mut self,
+        board: &mut Board,
+        owner: &mut O,
+        after: When,
+    ) -> Result<Option<When>, Fault> {
+        let collected = self.collect_some(board, owner, MapPages::AtMost, after)?;
+        if collected.is_some() || self.planes[ALL.index()].free.len() > 1 {
+            return Ok(collected);
+        }
+        match self.collect_some(board, owner, MapPages::Counted, after)? {
+            None => self.renew_map_line(board, owner, after),
+            collected => Ok(collected),
+        }
+    }
+
     fn collect_some<O: PageOwner>(
         &mut self,
         board: &mut Board,
         owner: &mut O,
+        map: MapPages,
         after: When,
     ) -> Result<Option<When>, Fault> {
         self.close_full(board.nand(), ALL);
-        match self.first_of_many(board, owner) {
+        match self.first_of_many(board, owner, map) {
             Some(What::Group(group)) => self.collect_group(board, owner, group, after).map(Some),
             Some(What::Line(line)) => self.collect_line(board, owner, line, after).map(Some),
-            None => self.collect_emptiest(board, owner, after),
-        }
-    }
-
-    /// What is left where no more than one line is free, as behind a power cut: a line whose map pages
-    /// fit when they are counted, or else the map's open line, for the room that its superseded pages
-    /// take.
-    #[cold]
-    fn collect_last<O: PageOwner>(
-        &mut self,
-        board: &mut Board,
-        owner: &mut O,
-        after: When,
-    ) -> Result<Option<When>, Fault> {
-        if self.planes[ALL.index()].free.len() > 1 {
-            return Ok(None);
-        }
-        self.counts_map(true);
-        let collected = self.collect_some(board, owner, after);
-        self.counts_map(false);
-        match collected {
-            Ok(None) => self.renew_map_line(board, owner, after),
-            ended => ended,
-        }
-    }
-
-    fn counts_map(&mut self, counts: bool) {
-        if let Some(groups) = &mut self.groups {
-            groups.counts_map = counts;
+            None => self.collect_emptiest(board, owner, map, after),
         }
     }
 
@@ -183,8 +189,9 @@ impl PageSpace {
         let frontier = self.planes[ALL.index()].frontiers[Stream::Map.index()];
         let Some(lines) = &self.lines else { return Ok(None) };
         let Some(line) = frontier.block else { return Ok(None) };
-        let superseded = lines.book.taken(line) + self.room_at(&frontier) < lines.book.full();
-        if !superseded || self.planes[ALL.index()].free.is_empty() {
+        let valid = lines.book.valid(line);
+        let gains = valid + self.room_at(&frontier) < lines.book.full();
+        if !gains || self.units_for(valid) > self.planes[ALL.index()].free.len() {
             return Ok(None);
         }
         self.close(board.nand(), ALL, Stream::Map);
@@ -193,7 +200,12 @@ impl PageSpace {
 
     /// The line that was closed first of a group with more than one, where collecting it, or its
     /// group, gains a line.
-    fn first_of_many<O: PageOwner>(&mut self, board: &Board, owner: &mut O) -> Option<What> {
+    fn first_of_many<O: PageOwner>(
+        &mut self,
+        board: &Board,
+        owner: &mut O,
+        map: MapPages,
+    ) -> Option<What> {
         let search = self.groups.as_ref()?.search.wrapping_add(1).max(1);
         self.groups.as_mut()?.search = search;
         for turn in 0..self.groups.as_ref()?.closed.len() {
@@ -204,7 +216,7 @@ impl PageSpace {
                 continue;
             }
             let valid = lines.book.valid(line);
-            if valid <= self.room_of(group) && self.map_fits(board, owner, (line, valid, 1), 0) {
+            if valid <= self.room_of(group) && self.line_fits(board, owner, (line, map), 0) {
                 return Some(What::Line(line));
             }
             // Once for all of its lines.
@@ -232,6 +244,20 @@ impl PageSpace {
         data < count && self.map_fits(board, owner, (line, valid, count), data)
     }
 
+    /// Whether the free lines hold so many of data and the map pages of a line.
+    fn line_fits<O: PageOwner>(
+        &self,
+        board: &Board,
+        owner: &mut O,
+        (line, map): (BlockId, MapPages),
+        data: u32,
+    ) -> bool {
+        let Some(lines) = &self.lines else { return false };
+        self.map_fits(board, owner, (line, lines.book.valid(line), 1), data)
+            || (map == MapPages::Counted
+                && self.lines_fit(data, owner.map_writes(self, board, line)))
+    }
+
     /// Whether the free lines hold so many of data and the map pages of so many that move out of so
     /// many lines: each translation page once for the group's pages, and once a line for guests.
     fn map_fits<O: PageOwner>(
@@ -243,11 +269,12 @@ impl PageSpace {
     ) -> bool {
         let parts = board.geometry().logical_pages.div_ceil(board.geometry().entries_per_page());
         let pages = owner.most_map_writes(self, line, valid).min(parts.saturating_mul(count + 1));
-        let fits = |pages: u32| {
-            data + self.opens((ALL, Stream::Map), pages) <= self.planes[ALL.index()].free.len()
-        };
-        let counts = count == 1 && self.groups.as_ref().is_some_and(|groups| groups.counts_map);
-        fits(pages) || (counts && fits(owner.map_writes(self, board, line)))
+        self.lines_fit(data, pages)
+    }
+
+    /// Whether there are so many free lines, and those that so many map pages take.
+    fn lines_fit(&self, data: u32, map_pages: u32) -> bool {
+        data + self.opens((ALL, Stream::Map), map_pages) <= self.planes[ALL.index()].free.len()
     }
 
     /// The closed line, of a group or of the map, that gains most.
@@ -255,6 +282,7 @@ impl PageSpace {
         &mut self,
         board: &mut Board,
         owner: &mut O,
+        map: MapPages,
         after: When,
     ) -> Result<Option<When>, Fault> {
         let room = self.room_of_all();
@@ -267,7 +295,7 @@ impl PageSpace {
                 let valid = lines.book.valid(line);
                 let room = if borrows { room } else { self.room_of(self.group_of(line)) };
                 let data = self.units_for(valid.saturating_sub(room));
-                self.map_fits(board, owner, (line, valid, 1), data)
+                self.line_fits(board, owner, (line, map), data)
             }
         };
         let mut best: Option<(u32, BlockId)> = None;
