@@ -25,6 +25,7 @@ mod cftl_limits;
 mod dac;
 mod dac_limits;
 mod dftl;
+mod dftl_settings;
 mod dftl_writeback;
 mod fast;
 mod faster;
