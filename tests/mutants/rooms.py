@@ -64,7 +64,8 @@ ROOMS = {
         ["dftl", "lazyftl"]),
     "demand_mapped": part(
         ["demand_mapped.rs", "demand_mapped/*.rs", "cached_map.rs", "cached_map/*.rs"], ["dftl"]),
-    "log_recovery": part(["log_recovery.rs", "log_index.rs", "merge_journal.rs"], ["bast", "fast"]),
+    "log_recovery": part(
+        ["log_recovery.rs", "log_index.rs", "merge_journal.rs"], ["bast", "fast", "adapt"]),
     "retiring": part(
         ["block_rewrite.rs", "block_survey.rs", "block_supply.rs", "free_pool.rs"],
         ["block", "bast", "ideal_page"]),

@@ -56,3 +56,25 @@ impl MergeJournal {
         self.rebuilt.pop()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_rebuilt_is_noted_up_to_the_agreed_number() {
+        let mut journal = MergeJournal::listening(0, 2);
+        assert_eq!(journal.take_rebuilt(), None);
+        (4..7).map(Lbn).for_each(|lbn| journal.rebuilt(lbn));
+        assert_eq!(journal.take_rebuilt(), Some(Lbn(5)), "the third was not noted");
+        assert_eq!(journal.take_rebuilt(), Some(Lbn(4)));
+        assert_eq!(journal.take_rebuilt(), None);
+    }
+
+    #[test]
+    fn who_does_not_listen_hears_nothing() {
+        let mut journal = MergeJournal::default();
+        journal.rebuilt(Lbn(4));
+        assert_eq!((journal.take_rebuilt(), journal.take_emptied()), (None, None));
+    }
+}
