@@ -86,7 +86,8 @@ pub struct Served {
 /// A device as the outside drives it. It is plain data: it may go to another thread, and several may
 /// duplicate it at once.
 pub trait Device: Send + Sync {
-    /// Serves one request as soon as a slot of the queue is free; arrivals must not go backwards.
+    /// Serves one request as soon as a slot of the queue is free; arrivals must not go backwards. Under
+    /// an event-driven clock this is a host that waits for each: nothing else arrives before it is done.
     fn submit(&mut self, request: &Request) -> Result<Completion, DeviceError>;
     /// Serves a request that a driver held until `at`, on the clock of arrivals; neither `at` nor
     /// the later of `at` and the arrival may go backwards.
@@ -101,6 +102,9 @@ pub trait Device: Send + Sync {
         requests: &mut [Request],
         served: &mut Served,
     ) -> Result<(), DeviceError>;
+    /// Completes all that [`Device::submit_all`] took and whose time has not come: nothing arrives any
+    /// more. Only an event-driven clock leaves anything.
+    fn complete_all(&mut self, served: &mut Served);
     /// The earliest moment, on the clock of arrivals, at which another request could be admitted
     /// (closed loops ask).
     fn next_slot(&self) -> Nanos;

@@ -336,6 +336,7 @@ impl Drive<'_> {
             }
             self.steps.advance_by(chunk.len() as u64)?;
         }
+        self.last_completion = self.last_completion.max(driver.complete_all(device));
         Ok(())
     }
 
