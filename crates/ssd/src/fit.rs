@@ -119,6 +119,11 @@ fn check_event_clock<S: Scheme>(
             format!("{name} has the host copy pages over a link whose times are booked ahead"),
         ),
         (
+            config.timing.copyback && config.timing.multi_plane_program,
+            "timing.copyback is one command of a plane there, which timing.multi_plane_program could not join"
+                .to_owned(),
+        ),
+        (
             beside(Memory::Pcm),
             format!("{name} keeps tables in phase-change memory, whose port is booked ahead"),
         ),

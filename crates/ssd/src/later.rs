@@ -55,6 +55,11 @@ impl Later {
         self.slots[slot as usize] = Some(waiting);
     }
 
+    /// The requests that wait are whole ones from now on.
+    pub fn forget_pieces(&mut self) {
+        self.slots.iter_mut().flatten().for_each(|waiting| waiting.piece = None);
+    }
+
     /// The request in a slot, which is free again.
     ///
     /// # Panics

@@ -200,6 +200,8 @@ fn what_needs_a_moment_at_once_is_refused_with_words() {
     refuses("ideal_page", &[("host.streams", "2")], "host.streams = 2");
     refuses("ideal_page", &[("refresh.reads", "1000")], "refresh");
     refuses("hat", &[], "phase-change memory");
+    let both = [("timing.copyback", "true"), ("timing.multi_plane_program", "true")];
+    refuses("ideal_page", &[&[("device.planes", "2")][..], &both].concat(), "timing.copyback");
     refuses("zns", &[("alloc.unit", "line")], "link");
     let mut serial = parallel("ideal_page", &[("timing.profile", "serial")]);
     serial.set(EVENT.0, EVENT.1).expect("legal by itself");

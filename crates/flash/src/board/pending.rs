@@ -1,10 +1,12 @@
 //! What a token of the event-driven clock names: operations that are not over yet.
 //!
-//! Three spans of operation numbers fit into a token. A span is exact: one operation, or operations
-//! that were asked for one after another and are all waited for. Where more than three would be
-//! needed, the two nearest become one, which also waits for what was asked for between them. Joins
-//! that the clock itself makes are operations of their own, so that this happens only to sums of
-//! four and more tokens within a scheme, and costs waiting for its own work in between.
+//! Three spans of operation numbers fit into a token, one into a moment. A span is exact: one operation,
+//! or operations that were asked for one after another and are all waited for. Where more than three
+//! would be needed, the two nearest become one, which also waits for what was asked for between them:
+//! for operations of the same request, and where the two are of different ones, for those of others.
+//! Such a span says so, and the clock counts who waits for one (`Graph::follow`). Joins that clock and
+//! device make are operations of their own, so that this happens only to sums of four and more tokens
+//! within a scheme, and to sums of two and more that are kept as a moment.
 
 /// Set in the time of a token that names operations instead of a moment.
 pub(super) const PENDING: u64 = 1 << 63;
@@ -12,8 +14,12 @@ pub(super) const PENDING: u64 = 1 << 63;
 /// Spans in a token.
 pub(super) const SPANS: usize = 3;
 
-/// Operations of one span at most: what is further back is over long since, or waited for twice.
-const LENGTH_MAX: u64 = 1 << 20;
+/// Operations of one span at most, and more than there are from the first that is not over to the last
+/// (`Graph::add`): what is further back is over.
+pub(crate) const LENGTH_MAX: u64 = 1 << 22;
+
+/// Numbers of operations, of which a word has 38 bits left.
+pub(crate) const NUMBERS: u64 = 1 << 38;
 
 /// What waiting for an operation counts as.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -34,18 +40,20 @@ pub(crate) struct Span {
     pub first: u64,
     pub last: u64,
     pub wait: Wait,
+    /// Whether there are others between the first and the last, which nobody asked to wait for.
+    pub inexact: bool,
 }
 
 impl Span {
     /// One operation of the request's own.
     pub fn of(operation: u64) -> Self {
-        Span { first: operation, last: operation, wait: Wait::Own }
+        Span { first: operation, last: operation, wait: Wait::Own, inexact: false }
     }
 
     /// In 63 bits, never 0.
     pub(super) fn word(self) -> u64 {
         let others = (self.last - self.first).min(LENGTH_MAX - 1);
-        self.last << 22 | others << 2 | self.wait as u64
+        self.last << 25 | others << 3 | u64::from(self.inexact) << 2 | self.wait as u64
     }
 
     /// What a word says; none of 0.
@@ -56,8 +64,9 @@ impl Span {
             2 => Wait::Map,
             _ => Wait::Buffer,
         };
-        let last = word >> 22;
-        (word != 0).then(|| Span { first: last - (word >> 2 & (LENGTH_MAX - 1)), last, wait })
+        let last = word >> 25;
+        let (first, inexact) = (last - (word >> 3 & (LENGTH_MAX - 1)), word & 4 != 0);
+        (word != 0).then_some(Span { first, last, wait, inexact })
     }
 
     /// Whether both together are one span without anything else in it.
@@ -65,11 +74,14 @@ impl Span {
         self.wait == next.wait && next.first <= self.last + 1
     }
 
+    /// One span of both. Of what they count as it keeps what says less: only a wait that is the
+    /// request's own in both brings a path.
     fn with(&self, next: &Span) -> Span {
         Span {
             first: self.first.min(next.first),
             last: self.last.max(next.last),
-            wait: self.wait.min(next.wait),
+            wait: self.wait.max(next.wait),
+            inexact: self.inexact || next.inexact || next.first > self.last + 1,
         }
     }
 }
@@ -87,8 +99,11 @@ pub(super) fn merged(spans: impl Iterator<Item = Span>) -> [u64; SPANS] {
     let mut kept = 0;
     for index in 1..count {
         let (before, next) = (all[kept], all[index]);
-        let alike = (before.first, before.last) == (next.first, next.last);
-        if alike || before.adjoins(&next) {
+        if (before.first, before.last) == (next.first, next.last) {
+            // The same operations: the request's own, where they are that as well.
+            let (wait, inexact) = (before.wait.min(next.wait), before.inexact && next.inexact);
+            all[kept] = Span { wait, inexact, ..before };
+        } else if before.adjoins(&next) {
             all[kept] = before.with(&next);
         } else {
             kept += 1;
@@ -121,18 +136,26 @@ mod tests {
     use super::*;
 
     fn spans(of: &[(u64, u64, Wait)]) -> Vec<(u64, u64, Wait)> {
-        let spans = of.iter().map(|&(first, last, wait)| Span { first, last, wait });
+        exactly(of).into_iter().map(|(span, _)| span).collect()
+    }
+
+    /// The same, and whether each is inexact.
+    fn exactly(of: &[(u64, u64, Wait)]) -> Vec<((u64, u64, Wait), bool)> {
+        let inexact = false;
+        let spans = of.iter().map(|&(first, last, wait)| Span { first, last, wait, inexact });
         let words = merged(spans).into_iter().filter_map(Span::from_word);
-        words.map(|span| (span.first, span.last, span.wait)).collect()
+        words.map(|span| ((span.first, span.last, span.wait), span.inexact)).collect()
     }
 
     #[test]
     fn a_word_says_what_was_written() {
-        for (first, last) in [(1, 1), (7, 9), (1, LENGTH_MAX), ((1 << 40) - 5, 1 << 40)] {
+        for (first, last) in [(1, 1), (7, 9), (1, LENGTH_MAX), (NUMBERS - 5, NUMBERS - 1)] {
             for wait in [Wait::Own, Wait::Flash, Wait::Map, Wait::Buffer] {
-                let span = Span { first, last, wait };
-                assert!(span.word() < PENDING);
-                assert_eq!(Span::from_word(span.word()), Some(span));
+                for inexact in [false, true] {
+                    let span = Span { first, last, wait, inexact };
+                    assert!(span.word() < PENDING);
+                    assert_eq!(Span::from_word(span.word()), Some(span));
+                }
             }
         }
         assert_eq!(Span::from_word(0), None);
@@ -146,8 +169,14 @@ mod tests {
         assert_eq!(spans(&[(4, 4, Own), (3, 3, Own), (9, 9, Own)]), [(3, 4, Own), (9, 9, Own)]);
         assert_eq!(spans(&[(4, 4, Flash), (3, 3, Own)]), [(3, 3, Own), (4, 4, Flash)]);
         let four = [(1, 1, Own), (10, 10, Own), (13, 13, Flash), (30, 30, Own)];
-        assert_eq!(spans(&four), [(1, 1, Own), (10, 13, Own), (30, 30, Own)]);
+        let expected = [((1, 1, Own), false), ((10, 13, Flash), true), ((30, 30, Own), false)];
+        assert_eq!(exactly(&four), expected, "between 10 and 13 is what nobody waits for");
+        assert!(exactly(&[(3, 3, Own), (4, 4, Own)]).iter().all(|&(_, inexact)| !inexact));
         let six = [1, 5, 9, 100, 200, 203].map(|number| (number, number, Own));
         assert_eq!(spans(&six), [(1, 9, Own), (100, 100, Own), (200, 203, Own)]);
+        let one = |of: &[u64]| Span::from_word(as_one(of.iter().map(|&one| Span::of(one))));
+        let (first, last, wait) = (3, 9, Own);
+        assert_eq!(one(&[3, 9]), Some(Span { first, last, wait, inexact: true }));
+        assert_eq!(one(&[8, 9]), Some(Span { first: 8, last, wait, inexact: false }));
     }
 }

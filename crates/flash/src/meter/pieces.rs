@@ -50,6 +50,11 @@ impl Pieces {
         self.last = Last::Piece(piece);
     }
 
+    /// The present request is this piece, or a whole one, whatever the one before was.
+    pub fn present_is(&mut self, piece: Option<Piece>) {
+        self.last = piece.map_or(Last::Whole, Last::Piece);
+    }
+
     /// Whether the present request is all that the host sent, and so was the one before.
     #[inline]
     pub fn is_whole(&self) -> bool {

@@ -23,8 +23,7 @@ use crate::plan::future;
 use crate::plan::layout::Layout;
 use crate::plan::refusals::{
     refuse_moments, refuse_other_caches, refuse_prefix_of_all, refuse_second_passes,
-    refuse_to_fill_windows,
-    refuse_to_repeat, refuse_unequal_prefixes, refuse_what_has_no_model,
+    refuse_to_fill_windows, refuse_to_repeat, refuse_unequal_prefixes, refuse_what_has_no_model,
 };
 use crate::plan::repeat::Repeat;
 use crate::plan::scheme_plan::SchemePlan;

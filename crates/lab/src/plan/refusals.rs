@@ -85,9 +85,14 @@ pub fn refuse_moments(
     chosen: &[Chosen],
 ) -> Result<()> {
     let event = |one: &&Chosen| one.config.timing.clock == ClockKind::Event;
-    let Some(one) = chosen.iter().find(event) else { return Ok(()) };
-    let depth = one.config.queue_depth();
-    let in_flight = timing.in_flight(&one.config).unwrap_or(depth);
+    if !chosen.iter().any(|one| event(&one)) {
+        return Ok(());
+    }
+    let other_depth = chosen.iter().filter(event).find_map(|one| {
+        let depth = one.config.queue_depth();
+        let in_flight = timing.in_flight(&one.config).unwrap_or(depth);
+        (in_flight != depth).then_some((in_flight, depth))
+    });
     let reason = if experiment.requests_out.is_some() {
         "--requests-out writes a row as each request is served".to_owned()
     } else if experiment.trace_out.is_some() {
@@ -100,7 +105,7 @@ pub fn refuse_moments(
         format!("{} looks at the device after each request", repeat.option())
     } else if is_combined {
         "a combined workload shows its parts request by request".to_owned()
-    } else if in_flight != depth {
+    } else if let Some((in_flight, depth)) = other_depth {
         format!(
             "a closed loop of {in_flight} requests in front of a device that holds {depth} \
              (host.queue_depth) chooses by completions"

@@ -10,6 +10,7 @@ use super::{Device, DeviceError, Served, Ssd};
 use crate::later::{Later, Waiting};
 use ftlab_flash::board::nand::clock::Ended;
 use ftlab_flash::board::when::When;
+use ftlab_flash::meter::Piece;
 use ftlab_flash::request::{Completion, Op, Request};
 use ftlab_flash::units::Nanos;
 use ftlab_ftl::scheme::Scheme;
@@ -25,6 +26,8 @@ impl<S: Scheme> Ssd<S> {
         requests: &mut [Request],
         served: &mut Served,
     ) -> Result<(), DeviceError> {
+        // What is done meanwhile is counted, and the piece that was told is of the first of these.
+        let mut piece = self.board.meter_mut().set_aside();
         for request in requests {
             if let Some(now) = served.closed {
                 self.make_room(&mut Some(&mut *served));
@@ -32,7 +35,8 @@ impl<S: Scheme> Ssd<S> {
                 served.closed = Some(arrival);
                 request.arrival = arrival;
             }
-            let admitted = self.take_for_later(request, request.arrival, Some(served))?.1;
+            let admitted =
+                self.take_for_later((request, piece.take()), request.arrival, Some(served))?.1;
             served.longest.passes(request.arrival, admitted - self.epoch);
         }
         Ok(())
@@ -44,7 +48,8 @@ impl<S: Scheme> Ssd<S> {
         request: &Request,
         at: Nanos,
     ) -> Result<Completion, DeviceError> {
-        let (slot, _) = self.take_for_later(request, at, None)?;
+        let piece = self.board.meter_mut().set_aside();
+        let (slot, _) = self.take_for_later((request, piece), at, None)?;
         loop {
             match self.next_completion() {
                 Some((done, completion)) if done == slot => return Ok(completion),
@@ -91,10 +96,10 @@ impl<S: Scheme> Ssd<S> {
         assert!(self.waiting().is_empty(), "a request was never done");
     }
 
-    /// Takes a request as soon as a slot is free; the slot, and when that was.
+    /// Takes a request, and which piece it is, as soon as a slot is free; the slot, and when that was.
     fn take_for_later(
         &mut self,
-        request: &Request,
+        (request, piece): (&Request, Option<Piece>),
         at: Nanos,
         mut served: Option<&mut Served>,
     ) -> Result<(u32, Nanos), DeviceError> {
@@ -115,6 +120,7 @@ impl<S: Scheme> Ssd<S> {
             _ => self.split.pages(request),
         };
         let counted = (u64::from(pages.1), u64::from(request.sectors));
+        self.board.meter_mut().present_is(piece);
         self.board.meter_mut().request(request.op, counted.0, counted.1);
         self.unreadable = None;
         self.ledger.begin();
@@ -123,6 +129,8 @@ impl<S: Scheme> Ssd<S> {
             Err(error) => {
                 self.board.meter_mut().interrupt();
                 self.waiting().give_back(slot);
+                // Nothing will come of requests in pieces: those that wait count by themselves.
+                self.waiting().forget_pieces();
                 return Err(error);
             }
         };
@@ -130,7 +138,8 @@ impl<S: Scheme> Ssd<S> {
         let received = if request.op == Op::Read { request.sectors } else { 0 };
         let back = (link.receives_for(received), link.is_shared());
         self.board.nand_mut().clock_mut().receive_later(slot, back, done);
-        let piece = self.board.meter_mut().set_aside();
+        // Others are counted before this one is.
+        let _ = self.board.meter_mut().set_aside();
         let unreadable = self.unreadable;
         let waiting = Waiting { op: request.op, arrival, admitted, unreadable, piece };
         self.waiting().waits(slot, waiting);
@@ -158,14 +167,12 @@ impl<S: Scheme> Ssd<S> {
         let Waiting { op, arrival, admitted, unreadable, piece } = waiting;
         let clock = self.board.nand().clock();
         let split = clock.split(begun, ready);
-        let ready = clock.completion(ready);
+        let ready = clock.known(ready);
         self.last_completion = self.last_completion.max(completed);
         self.unreadable = unreadable;
         let taken = Taken { arrival, admitted, begun, ready, completed, split };
         let completion = self.completion(&taken);
-        if let Some(piece) = piece {
-            self.board.meter_mut().piece(piece);
-        }
+        self.board.meter_mut().present_is(piece);
         self.count(op, &completion);
         Some((slot, completion))
     }

@@ -135,18 +135,13 @@ impl Clock {
         let before = self.ready.to_program(block);
         let operation = self.later().take(station, node, loaded, [before]);
         if channel && self.takes_announcements() {
-            self.keep_company(plane, cause, (after, loaded, operation));
+            self.keep_company(plane, cause, (loaded, operation));
         }
         operation
     }
 
     /// A program that was announced to have companions waits until they are loaded, too.
-    fn keep_company(
-        &mut self,
-        plane: PlaneId,
-        cause: Cause,
-        (after, loaded, operation): (When, When, u64),
-    ) {
+    fn keep_company(&mut self, plane: PlaneId, cause: Cause, (loaded, operation): (When, u64)) {
         let die = self.sites[plane.index()].die as usize;
         let left = self.companions[die].take(cause);
         let event = self.event.as_mut().expect("an event-driven clock");
@@ -160,7 +155,7 @@ impl Clock {
         }
         group.left -= 1;
         let lead = group.lead;
-        if event.is_before(after, lead) {
+        if event.may_wait(lead, loaded) {
             loaded.operations().for_each(|span| event.wait_also(lead, span.last));
         }
     }
@@ -213,6 +208,12 @@ impl Clock {
         if token.is_pending() { self.later().narrow(token) } else { token }
     }
 
+    /// Operations of an event-driven clock, and those of them that may wait for others than their tokens
+    /// were to name, since a token is small (`board/pending.rs`); none of another clock.
+    pub fn operations_and_inexact(&self) -> (u64, u64) {
+        self.event.as_ref().map_or((0, 0), |event| event.taken_and_inexact())
+    }
+
     /// Behind `after` and everything that a plane has been given to do.
     pub fn behind(&mut self, plane: PlaneId, after: When) -> When {
         let station = self.sites[plane.index()].cells;
@@ -262,7 +263,10 @@ impl Clock {
         }
     }
 
-    /// Simulated time moves on until a request is done, if one is under way.
+    /// Simulated time moves on until a request is done.
+    ///
+    /// # Panics
+    /// When none is under way.
     pub fn run_to_end_of_any(&mut self) {
         if let Some(event) = &mut self.event {
             event.run_to_end_of_any(&mut self.timeline);

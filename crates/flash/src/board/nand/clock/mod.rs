@@ -321,6 +321,15 @@ impl Clock {
         if self.serial { self.server } else { when.time() }
     }
 
+    /// The same where time has come to it: of what an event-driven clock was run to.
+    ///
+    /// # Panics
+    /// When the token names operations that are not over.
+    pub fn known(&self, when: When) -> Nanos {
+        assert!(!when.is_pending(), "{when:?} is not known yet");
+        self.completion(when)
+    }
+
     /// What the time from `start` (when the request's operations could begin) to the completion of
     /// its last token was spent on. In the serial profile: of the request admitted last.
     #[inline]

@@ -7,7 +7,7 @@ use std::collections::VecDeque;
 
 use super::super::schedule::Job;
 use super::super::timeline::{Unit, Work};
-use crate::board::pending::Wait;
+use crate::board::pending::{LENGTH_MAX, NUMBERS, Wait};
 use crate::board::when::When;
 use crate::meter::Cause;
 use crate::units::Nanos;
@@ -62,6 +62,8 @@ pub struct Node {
     pub token: When,
     /// How often it was suspended, or held back before it began.
     pub suspensions: u32,
+    /// How often a read went ahead of it.
+    pub passed: u32,
     /// Since when nothing holds it but its station.
     pub since: Nanos,
     /// Operations that its token names, and one more while it is being taken.
@@ -80,6 +82,9 @@ enum State {
     Over,
 }
 
+/// Operations behind one that are looked at to learn whether another waits for it.
+const WALK_MAX: usize = 64;
+
 /// No block.
 pub const NO_BLOCK: u32 = u32::MAX;
 
@@ -93,6 +98,7 @@ impl Node {
             station: NOWHERE,
             token: When::START,
             suspensions: 0,
+            passed: 0,
             since: 0,
             named: 1,
             laws: 0,
@@ -159,6 +165,8 @@ pub struct Graph {
     /// The first free place among them; 0: none.
     free: u32,
     unfinished: u64,
+    /// Operations that may wait for others than their tokens were to name.
+    inexact: u64,
     ready: Vec<u64>,
     ending: Vec<u64>,
     /// An operation whose end somebody wants to know, and when it was.
@@ -176,6 +184,7 @@ impl Default for Graph {
             followers: vec![nobody],
             free: 0,
             unfinished: 0,
+            inexact: 0,
             ready: Vec::new(),
             ending: Vec::new(),
             kept: (0, None),
@@ -191,10 +200,24 @@ impl Graph {
     }
 
     /// Takes an operation that waits for nothing yet, but for [`Graph::fulfil`]; its number.
+    ///
+    /// # Panics
+    /// When the first operation that is not over is [`LENGTH_MAX`] back, which would need collections of
+    /// that many pages at once, or after [`NUMBERS`] operations.
     pub fn add(&mut self, node: Node) -> u64 {
+        let known = self.nodes.len() as u64;
+        assert!(known < LENGTH_MAX, "{known} operations since the first that is not over");
+        let number = self.first + known;
+        assert!(number < NUMBERS, "operation {number}, and tokens name {NUMBERS} at most");
         self.nodes.push_back(node);
         self.unfinished += 1;
-        self.first + self.nodes.len() as u64 - 1
+        number
+    }
+
+    /// Operations that were taken, and those of them that may wait for others than their tokens were to
+    /// name (`pending.rs`).
+    pub fn taken_and_inexact(&self) -> (u64, u64) {
+        (self.first + self.nodes.len() as u64 - 1, self.inexact)
     }
 
     /// An operation that is not over.
@@ -220,6 +243,8 @@ impl Graph {
 
     /// An operation follows those that a token names.
     pub fn follow(&mut self, operation: u64, after: When) {
+        self.inexact +=
+            u64::from(after.operations().any(|span| span.inexact && span.last >= self.first));
         for span in after.operations() {
             for other in span.first.max(self.first)..=span.last {
                 self.wait(operation, other, Some(span.wait));
@@ -253,6 +278,31 @@ impl Graph {
         self.node_mut(other).followers = place;
         let node = self.node_mut(operation);
         *(if wait.is_some() { &mut node.named } else { &mut node.laws }) += 1;
+    }
+
+    /// Whether nothing that a token names is `lead` or waits for it, as far as [`WALK_MAX`] steps from
+    /// `lead` on show it.
+    pub fn is_independent(&self, token: When, lead: u64) -> bool {
+        let names = |operation| {
+            token.operations().any(|span| (span.first..=span.last).contains(&operation))
+        };
+        let mut seen = vec![lead];
+        let mut next = 0;
+        while let Some(&operation) = seen.get(next) {
+            if names(operation) || seen.len() > WALK_MAX {
+                return false;
+            }
+            next += 1;
+            let mut follower = self.node(operation).followers;
+            while follower != 0 {
+                let Follower { operation, next, .. } = self.followers[follower as usize];
+                if !seen.contains(&operation) {
+                    seen.push(operation);
+                }
+                follower = next;
+            }
+        }
+        true
     }
 
     /// All is told that an operation waits for; whether it waits for nothing.

@@ -61,7 +61,7 @@ use crate::units::Nanos;
 pub use graph::Ended;
 use graph::Graph;
 pub(super) use graph::{Effect, NOWHERE, Node};
-use station::Station;
+use station::{Phase, Station};
 
 /// Stations behind those of the channels.
 const OTHERS: u32 = 5;
@@ -163,9 +163,19 @@ impl Controller {
         self.bus_wait = 0;
     }
 
-    /// When a station would be done if it did what is known of it and nothing else.
+    /// Operations that were taken, and those of them that may wait for others than their tokens were to
+    /// name.
+    pub fn taken_and_inexact(&self) -> (u64, u64) {
+        self.graph.taken_and_inexact()
+    }
+
+    /// When a station would be done if it did what is known of it and nothing else, one after another
+    /// as far as it has not begun.
     pub fn free_from(&self, station: u32) -> Nanos {
-        self.now + self.stations[station as usize].backlog
+        let known = &self.stations[station as usize];
+        let running = if known.phase == Phase::Idle { 0 } else { known.until - self.now };
+        let suspended = if known.suspended.is_empty() { 0 } else { known.rest };
+        self.now + running + suspended + known.backlog
     }
 
     /// Takes an operation that follows `after` and the operations `laws`, and comes to `station`;
@@ -205,11 +215,11 @@ impl Controller {
         self.graph.obey(operation, other);
     }
 
-    /// Whether an operation that follows `after` can be waited for by `lead` without waiting for
-    /// itself.
-    pub fn is_before(&self, after: When, lead: u64) -> bool {
-        after.operations().all(|span| span.last < lead)
-            && self.graph.get(lead).is_some_and(|node| node.has_not_begun())
+    /// Whether `lead` has not begun and can wait for all that `other` names without waiting for itself.
+    /// Where that is hard to say it is denied.
+    pub fn may_wait(&self, lead: u64, other: When) -> bool {
+        let has_not_begun = self.graph.get(lead).is_some_and(|node| node.has_not_begun());
+        has_not_begun && self.graph.is_independent(other, lead)
     }
 
     /// Operations that a station has taken and not ended, of a block or of any.
@@ -301,10 +311,6 @@ impl Controller {
     fn all_end(&mut self, station: u32) {
         let running = std::mem::take(&mut self.stations[station as usize].running);
         for &operation in &running {
-            let length = self.graph.node_mut(operation).job.length;
-            if station < self.cells {
-                self.stations[station as usize].backlog -= length;
-            }
             self.end(operation);
         }
         let cells = &mut self.stations[station as usize];
@@ -343,8 +349,18 @@ impl Controller {
     }
 
     /// Time moves on until a request is done; at once, if one was.
+    ///
+    /// # Panics
+    /// When none ever will be: operations wait for each other, or nothing is under way.
     pub fn run_to_end_of_any(&mut self, timeline: &mut Timeline) {
-        while self.ended.is_empty() && self.step(Nanos::MAX, timeline) {}
+        while self.ended.is_empty() {
+            let happened = self.step(Nanos::MAX, timeline);
+            assert!(
+                happened || !self.ended.is_empty(),
+                "no request ends: {} operations wait for each other",
+                self.graph.unfinished()
+            );
+        }
     }
 
     /// Time moves on until all is done.

@@ -5,8 +5,12 @@ use std::cmp::Reverse;
 use super::super::timeline::{Span, Timeline, Work};
 use super::Controller;
 use super::graph::Node;
-use super::station::Phase;
+use super::station::{Phase, Station};
 use crate::units::Nanos;
+
+/// How often reads go ahead of one program or erase at most: then it has its turn, so that nothing waits
+/// for ever.
+pub(super) const PASSES_MAX: u32 = 4096;
 
 impl Controller {
     /// What a station does next, if it is idle; or whether what it does is suspended.
@@ -16,7 +20,11 @@ impl Controller {
             Phase::Suspends => {}
             Phase::Works => self.suspend(station, timeline),
             Phase::Idle if !known.suspended.is_empty() => match self.first_urgent(station) {
-                Some(index) => self.start(station, index),
+                Some(index) => {
+                    let lead = self.stations[station as usize].suspended[0];
+                    self.graph.node_mut(lead).passed += 1;
+                    self.start(station, index);
+                }
                 None => self.resume(station),
             },
             Phase::Idle => {
@@ -39,13 +47,19 @@ impl Controller {
         })
     }
 
-    /// The first read in the queue that a request waits for.
+    /// The first read in the queue that a request waits for,
+    /// that passes what is suspended; none where that was passed often enough.
     fn first_urgent(&self, station: u32) -> Option<usize> {
-        let queue = &self.stations[station as usize].queue;
+        let Station { queue, suspended, .. } = &self.stations[station as usize];
+        if suspended.iter().any(|&lead| self.graph.node(lead).passed >= PASSES_MAX) {
+            return None;
+        }
         queue.iter().position(|&(_, operation)| self.is_urgent(operation))
     }
 
-    /// Which of those that wait is next: the first, unless a read may pass all that wait before it.
+    /// Which of those that wait is next: the first, unless that is a program or erase and a read that a
+    /// request waits for may pass it and all others before. The reads of a collection among them are
+    /// passed as well; at the front they keep their turn.
     fn choose(&mut self, station: u32) -> Option<usize> {
         let queue = &self.stations[station as usize].queue;
         let first = queue.front()?.1;
@@ -54,7 +68,7 @@ impl Controller {
         }
         let passes = |&(_, operation): &(Nanos, u64)| {
             let node = self.graph.node(operation);
-            node.job.is_urgent() || !self.lets_pass(node)
+            node.job.is_urgent() || (node.job.work != Work::Read && !self.lets_pass(node))
         };
         let found = queue.iter().position(passes);
         let found = found.filter(|&index| self.is_urgent(queue[index].1));
@@ -63,10 +77,11 @@ impl Controller {
             // What could begin is suspended before it does.
             for place in 0..index {
                 let operation = self.stations[station as usize].queue[place].1;
-                let held = &mut self.graph.node_mut(operation).suspensions;
-                *held = (*held).max(1);
+                let node = self.graph.node_mut(operation);
+                node.suspensions = node.suspensions.max(u32::from(node.job.work != Work::Read));
             }
         }
+        self.graph.node_mut(first).passed += 1;
         Some(index)
     }
 
@@ -74,6 +89,7 @@ impl Controller {
     fn lets_pass(&self, node: &Node) -> bool {
         let (work, suspensions) = (node.job.work, node.suspensions);
         work != Work::Read
+            && node.passed < PASSES_MAX
             && (self.rules.has_read_priority()
                 || suspensions > 0
                 || self.rules.suspends(work, suspensions))
@@ -90,6 +106,11 @@ impl Controller {
         self.stations[place].running.push(lead);
         if station < self.cells && self.rules.join(job.work) && job.number.is_some() {
             self.join_others(station, lead);
+        }
+        if station < self.cells {
+            let running = &self.stations[place].running;
+            let begun: Nanos = running.iter().map(|&one| self.graph.node(one).job.length).sum();
+            self.stations[place].backlog -= begun;
         }
         self.work_for(station, job.length);
     }
@@ -135,6 +156,7 @@ impl Controller {
         if station >= self.cells
             || !helps
             || !self.rules.suspends(lead.job.work, lead.suspensions)
+            || lead.passed >= PASSES_MAX
             || !self.urgent_came(station)
         {
             return;

@@ -32,7 +32,7 @@ pub struct Station {
     pub work: u32,
     /// Operations that were taken and are not over, in order, some that are over among them.
     pub open: VecDeque<u64>,
-    /// How long they take together.
+    /// How long those of them take together that have not begun.
     pub backlog: Nanos,
     /// Whether it is looked at before time moves on.
     pub dirty: bool,
