@@ -4,6 +4,7 @@
 use crate::common::{config, open, pages, size};
 use ftlab_engine::config::{Config, SettingError};
 use ftlab_engine::host::Driver;
+use ftlab_engine::meter::Piece;
 use ftlab_engine::request::{Op, Request};
 use ftlab_engine::rng::{Purpose, Rng};
 use ftlab_engine::schemes;
@@ -153,11 +154,56 @@ fn both_clocks_do_the_same_to_the_flash_under_every_scheme() {
             let work = [one, two].map(|board| board.nand().clock().service_time());
             let kinds = work.map(|time| (time.read, time.program, time.erase, time.transfer));
             assert_eq!(kinds[0], kinds[1], "{scheme}");
+            let (all, others) = two.nand().clock().operations_and_inexact();
+            println!("{scheme}, {in_flight:?}: {others} of {all} operations wait for others'");
         }
         compared += 1;
     }
     assert!(compared == 0 || std::env::var("FTLAB_ONLY").is_ok() || compared > 15, "{compared}");
     assert!(compared < 15 || slower > 5, "{slower} of {compared} differ at all");
+}
+
+/// Requests of the host that come in pieces, with others under way that are whole or of other pieces, are
+/// counted as the call-order clock counts them; their pieces are taken while requests before them end.
+#[test]
+fn pieces_are_told_apart_while_others_are_under_way() {
+    for in_flight in [None, Some(2), Some(8)] {
+        let depth = in_flight.unwrap_or(4).to_string();
+        let pairs = [("device.dies", "2"), ("host.queue_depth", depth.as_str())];
+        let config = parallel("ideal_page", &pairs);
+        let mut requests = requests(&config, 2_000, 60_000, 1);
+        // One of three comes whole, one in two pieces, one in three.
+        let mut pieces = Vec::new();
+        for of in (0..).take_while(|of| 2 * of < 2_000) {
+            let count = 1 + of as u32 % 3;
+            pieces.extend((0..count).map(|_| (count > 1).then_some(Piece { of, pieces: count })));
+        }
+        requests.truncate(pieces.len());
+        for index in 1..requests.len() {
+            if pieces[index].is_some_and(|piece| pieces[index - 1] == Some(piece)) {
+                requests[index].op = requests[index - 1].op;
+            }
+        }
+        let counts = [config.clone(), with_event(&config)].map(|config| {
+            let mut device = open("ideal_page", &config);
+            let mut driver = Driver::new(device.config(), in_flight);
+            for (request, piece) in requests.clone().iter_mut().zip(&pieces) {
+                let taken = match piece {
+                    Some(piece) => driver.submit_alone(device.as_mut(), request, *piece),
+                    None => driver.submit_all(device.as_mut(), std::slice::from_mut(request)),
+                };
+                taken.unwrap_or_else(|error| panic!("{error}"));
+            }
+            driver.complete_all(device.as_mut());
+            device.audit().unwrap_or_else(|error| panic!("{error}"));
+            let meter = device.board().meter();
+            let counted = meter.latency().all().iter().map(|all| all.count()).collect::<Vec<_>>();
+            (*meter.host(), counted)
+        });
+        assert_eq!(counts[0], counts[1], "in flight {in_flight:?}");
+        let (host, _) = &counts[1];
+        assert!(host.split > 300 && host.pieces > 2 * host.split, "{host:?}");
+    }
 }
 
 /// Pieces of small mapping units, buffers and links are operations like others.

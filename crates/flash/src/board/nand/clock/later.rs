@@ -208,8 +208,9 @@ impl Clock {
         if token.is_pending() { self.later().narrow(token) } else { token }
     }
 
-    /// Operations of an event-driven clock, and those of them that may wait for others than their tokens
-    /// were to name, since a token is small (`board/pending.rs`); none of another clock.
+    /// Operations of an event-driven clock, and those of them that may wait for operations of other
+    /// requests which their tokens were not to name, since a token is small (`board/pending.rs`); none of
+    /// another clock.
     pub fn operations_and_inexact(&self) -> (u64, u64) {
         self.event.as_ref().map_or((0, 0), |event| event.taken_and_inexact())
     }

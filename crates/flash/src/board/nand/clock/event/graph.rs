@@ -7,7 +7,7 @@ use std::collections::VecDeque;
 
 use super::super::schedule::Job;
 use super::super::timeline::{Unit, Work};
-use crate::board::pending::{LENGTH_MAX, NUMBERS, Wait};
+use crate::board::pending::{LENGTH_MAX, NUMBERS, Span, Wait};
 use crate::board::when::When;
 use crate::meter::Cause;
 use crate::units::Nanos;
@@ -165,8 +165,11 @@ pub struct Graph {
     /// The first free place among them; 0: none.
     free: u32,
     unfinished: u64,
-    /// Operations that may wait for others than their tokens were to name.
+    /// Operations that may wait for those of other requests which their tokens were not to name.
     inexact: u64,
+    /// By request that entered, in order, its first operation; of those before [`Graph::first`] one at
+    /// most.
+    entered: VecDeque<u64>,
     ready: Vec<u64>,
     ending: Vec<u64>,
     /// An operation whose end somebody wants to know, and when it was.
@@ -185,6 +188,7 @@ impl Default for Graph {
             free: 0,
             unfinished: 0,
             inexact: 0,
+            entered: VecDeque::new(),
             ready: Vec::new(),
             ending: Vec::new(),
             kept: (0, None),
@@ -214,8 +218,8 @@ impl Graph {
         number
     }
 
-    /// Operations that were taken, and those of them that may wait for others than their tokens were to
-    /// name (`pending.rs`).
+    /// Operations that were taken, and those of them that may wait for operations of other requests which
+    /// their tokens were not to name (`pending.rs`).
     pub fn taken_and_inexact(&self) -> (u64, u64) {
         (self.first + self.nodes.len() as u64 - 1, self.inexact)
     }
@@ -243,13 +247,31 @@ impl Graph {
 
     /// An operation follows those that a token names.
     pub fn follow(&mut self, operation: u64, after: When) {
-        self.inexact +=
-            u64::from(after.operations().any(|span| span.inexact && span.last >= self.first));
+        self.inexact += u64::from(after.operations().any(|span| self.is_of_others(&span)));
         for span in after.operations() {
             for other in span.first.max(self.first)..=span.last {
                 self.wait(operation, other, Some(span.wait));
             }
         }
+    }
+
+    /// The next operations are of another request.
+    pub fn enters(&mut self) {
+        let next = self.first + self.nodes.len() as u64;
+        while self.entered.front().is_some_and(|&entered| entered <= self.first) {
+            self.entered.pop_front();
+        }
+        if self.entered.back().is_none_or(|&last| last < next) {
+            self.entered.push_back(next);
+        }
+    }
+
+    /// Whether between the first and the last of a span are operations that nobody asked to wait for and
+    /// that may be of another request.
+    fn is_of_others(&self, span: &Span) -> bool {
+        let first = span.first.max(self.first);
+        let next = self.entered.partition_point(|&entered| entered <= first);
+        span.inexact && self.entered.get(next).is_some_and(|&entered| entered <= span.last)
     }
 
     /// An operation follows another because the flash demands it; 0 is none.

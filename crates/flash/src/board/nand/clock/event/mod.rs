@@ -141,6 +141,7 @@ impl Controller {
     pub fn enter(&mut self, time: Nanos, timeline: &mut Timeline) {
         self.run_until(time, timeline);
         self.base = self.now;
+        self.graph.enters();
     }
 
     /// Simulated time.
@@ -163,8 +164,8 @@ impl Controller {
         self.bus_wait = 0;
     }
 
-    /// Operations that were taken, and those of them that may wait for others than their tokens were to
-    /// name.
+    /// Operations that were taken, and those of them that may wait for operations of other requests which
+    /// their tokens were not to name.
     pub fn taken_and_inexact(&self) -> (u64, u64) {
         self.graph.taken_and_inexact()
     }
