@@ -21,11 +21,13 @@
 //! **Who goes first** (`serve.rs`). Every die (plane, channel of dies) has a queue, first come first
 //! served: an operation comes when all is over that its token names, with its data, and keeps its place
 //! while the flash's laws hold it, so that the programs of a collection wait in a row; those that may
-//! begin pass what may not. What comes at one moment goes in the order in which it was asked for. A read
-//! that a request waits for passes programs and erases with `timing.read_priority`, suspends what it
-//! finds at work with `timing.suspend`, and is then served at once, as are those that come meanwhile;
-//! what was suspended goes on when no such read waits, and whoever waits for it waits longer. Commands
-//! of other planes that are ready when a command starts join it (`timing.multi_plane_*`). Channels, the
+//! begin pass what may not. What comes at one moment goes in the order in which it was asked for. Of what happens at one
+//! moment, ends come first, then all begins that can, then a request arrives: it finds at work what has
+//! just begun. A read that a request waits for passes programs and erases with `timing.read_priority`
+//! (and the reads of collections behind them), suspends what it finds at work with `timing.suspend`, and
+//! is then served at once, as are those that come meanwhile; what was suspended goes on when no such read
+//! waits, or when enough have passed it, and whoever waits for it waits longer. Commands of other planes
+//! that are ready when a command starts join it (`timing.multi_plane_*`). Channels, the
 //! controller, its memories and the link are queues of the same kind without privileges.
 //!
 //! **The path of a request** is kept with the operations: each one's token begins with that of the last
@@ -35,7 +37,8 @@
 //! the next command, and pages are loaded ahead of their program in any number, as on parts with cache
 //! registers and as in the call-order clock: the copies of a collection all come at once. A write that
 //! a collection makes room for does not wait for it but where both want the same cells and channel, and
-//! comes there before most of its programs. A copyback is one command. Where a scheme sums up more
+//! comes there before most of its programs. A copyback is one command, which others do not join, and whose
+//! read ends with its program. Where a scheme sums up more
 //! tokens than one can name, what lies between them is waited for, too (`board/pending.rs`). A device
 //! that finds itself full mid-way goes on without waiting for the vain attempt. Ports that are nobody's
 //! server (phase-change memory, the host's memory and its copies) and whoever decides by time (work in
@@ -48,6 +51,8 @@ mod simulator;
 mod station;
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod turns;
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};

@@ -14,6 +14,8 @@ pub struct Op {
     pub arrives: Nanos,
     pub server: usize,
     pub work: Work,
+    /// Whether a request waits for this read.
+    pub urgent: bool,
     pub left: Nanos,
     pub came: Option<Nanos>,
     pub ready: Option<Nanos>,
@@ -72,13 +74,13 @@ impl Simulator {
 
     fn decide(&mut self, server: usize, now: Nanos) {
         let waiting = self.waiting(server);
-        let read = waiting.iter().copied().find(|&op| self.ops[op].work == Work::Read);
+        let read = waiting.iter().copied().find(|&op| self.ops[op].urgent);
         // It finds what began before, or what began at this moment before it arrived.
         let finds = |op: usize, end: Nanos| {
             let began = end - self.ops[op].left;
             let finds = |&read: &usize| {
                 let known = &self.ops[read];
-                let comes = known.work == Work::Read && known.ready == Some(now);
+                let comes = known.urgent && known.ready == Some(now);
                 comes && (began < now || known.arrives == now)
             };
             waiting.iter().any(finds)
@@ -100,16 +102,26 @@ impl Simulator {
                 self.servers[server] = Does::Work(op, now + self.ops[op].left);
             }
             (Does::Nothing, None, _) => {
-                let passes = |&&op: &&usize| {
+                // An urgent read goes first if there is a program or erase at the head of the row and
+                // none before the read that does not give way; a collection's read says nothing there.
+                let changes = |op: usize| matches!(self.ops[op].work, Work::Program | Work::Erase);
+                let gives_way = |op: usize| {
                     let known = &self.ops[op];
-                    let passed = self.rules.first || known.held > 0 || self.rules.suspends(known);
-                    known.work != Work::Read && known.work != Work::Transfer && passed
+                    self.rules.first || known.held > 0 || self.rules.suspends(known)
                 };
-                let before = waiting.iter().take_while(passes).count();
-                let goes_first = waiting.get(before).is_some_and(|&op| Some(op) == read);
-                let next = if goes_first { read } else { waiting.first().copied() };
+                let head = waiting.first().copied();
+                let place = read.and_then(|read| waiting.iter().position(|&op| op == read));
+                let before: Vec<usize> = waiting[..place.unwrap_or(0)]
+                    .iter()
+                    .copied()
+                    .filter(|&op| changes(op))
+                    .collect();
+                let goes_first =
+                    head.is_some_and(changes) && before.iter().all(|&op| gives_way(op));
+                let goes_first = goes_first && read.is_some();
+                let next = if goes_first { read } else { head };
                 if goes_first && !self.rules.first {
-                    for &op in &waiting[..before] {
+                    for op in before {
                         self.ops[op].held = self.ops[op].held.max(1);
                     }
                 }

@@ -4,51 +4,66 @@ use super::super::suspend_tests::clock as small_clock;
 use super::super::timeline::{Span, Unit, Work};
 use super::super::{Clock, Load, Place};
 use super::Ended;
-use super::simulator::{COST, Does, Op, Privileges, Simulator};
+use super::simulator::{Does, Op, Privileges, Simulator};
 use crate::board::nand::geometry::Geometry;
 use crate::board::when::When;
 use crate::meter::Cause;
 use crate::rng::{Purpose, Rng};
 use crate::units::{BlockId, Nanos, PlaneId};
 
-const READ: Nanos = 50_000;
-const PROGRAM: Nanos = 300_000;
-const ERASE: Nanos = 2_000_000;
-const TRANSFER: Nanos = 10_000;
+pub(super) const READ: Nanos = 50_000;
+pub(super) const PROGRAM: Nanos = 300_000;
+pub(super) const ERASE: Nanos = 2_000_000;
+pub(super) const TRANSFER: Nanos = 10_000;
 
-type Pairs<'a> = &'a [(&'a str, &'a str)];
+pub(super) type Pairs<'a> = &'a [(&'a str, &'a str)];
 
 /// Which cells a plane is of.
 type Cells = fn(&Geometry, PlaneId) -> u32;
 
 /// Times of `suspend_tests.rs`, event by event.
-fn clock(pairs: Pairs<'_>) -> (Clock, Geometry) {
+pub(super) fn clock(pairs: Pairs<'_>) -> (Clock, Geometry) {
     small_clock(&[&[("timing.clock", "event")], pairs].concat())
 }
 
 /// A request enters at `time`; the token of its operations.
-fn enter(clock: &mut Clock, request: usize, time: Nanos) -> When {
+pub(super) fn enter(clock: &mut Clock, request: usize, time: Nanos) -> When {
     let start = clock.enter(time);
     clock.send_later(request as u32, 0, start)
 }
 
 /// All that is done by now, into `ends` by request.
-fn collect(clock: &mut Clock, ends: &mut [Nanos]) {
+pub(super) fn collect(clock: &mut Clock, ends: &mut [Nanos]) {
     while let Some(Ended { slot, completed, .. }) = clock.next_ended() {
         ends[slot as usize] = completed;
     }
 }
 
-fn read(clock: &mut Clock, geometry: &Geometry, (block, page): (u32, u32), after: When) -> When {
+pub(super) fn read(clock: &mut Clock, geometry: &Geometry, at: (u32, u32), after: When) -> When {
+    read_for(clock, geometry, at, Cause::Host, after)
+}
+
+pub(super) fn read_for(
+    clock: &mut Clock,
+    geometry: &Geometry,
+    (block, page): (u32, u32),
+    cause: Cause,
+    after: When,
+) -> When {
     let block = BlockId(block);
     let at = Place {
         plane: geometry.plane_of_block(block),
         page: Some((geometry.page(block, page), block)),
     };
-    clock.read_page(at, Cause::Host, after)
+    clock.read_page(at, cause, after)
 }
 
-fn program(clock: &mut Clock, geometry: &Geometry, (block, page): (u32, u32), after: When) -> When {
+pub(super) fn program(
+    clock: &mut Clock,
+    geometry: &Geometry,
+    (block, page): (u32, u32),
+    after: When,
+) -> When {
     let block = BlockId(block);
     let target = (geometry.plane_of_block(block), block, geometry.page(block, page));
     clock.program_page(target, Load::Channel, Cause::Host, after)
@@ -75,6 +90,7 @@ impl Both {
         after: Vec<usize>,
         laws: Vec<usize>,
     ) -> usize {
+        let urgent = work == Work::Read;
         let server = match work {
             Work::Transfer => self.geometry.planes() + self.geometry.channel_of(plane),
             _ => (self.cells)(&self.geometry, plane),
@@ -86,7 +102,9 @@ impl Both {
             _ => TRANSFER,
         };
         let (server, came, ready, over) = (server as usize, None, None, None);
-        self.ops.push(Op { after, laws, arrives, server, work, left, came, ready, over, held: 0 });
+        let held = 0;
+        let op = Op { after, laws, arrives, server, work, urgent, left, came, ready, over, held };
+        self.ops.push(op);
         self.ops.len() - 1
     }
 
@@ -95,13 +113,15 @@ impl Both {
         at: (u32, u32),
         (start, time): (When, Nanos),
         after: Vec<usize>,
+        cause: Cause,
     ) -> (When, usize) {
         let plane = self.geometry.plane_of_block(BlockId(at.0));
         let programmed = self.pages.get(&at).copied().into_iter().collect();
         let sensed = self.op((plane, Work::Read, time), after, programmed);
+        self.ops[sensed].urgent = cause == Cause::Host;
         self.touching[at.0 as usize].push(sensed);
         let done = self.op((plane, Work::Transfer, time), vec![sensed], Vec::new());
-        (read(&mut self.clock, &self.geometry, at, start), done)
+        (read_for(&mut self.clock, &self.geometry, at, cause, start), done)
     }
 
     /// Programs the next page of a block, or erases it if it is full.
@@ -161,7 +181,7 @@ fn random_requests(
             both.geometry.blocks_of(plane).start + rng.below(2)
         };
         let (one, two) = (block(), block());
-        let (done, operations) = match rng.below(8) {
+        let (done, operations) = match rng.below(10) {
             0..3 => {
                 let (done, operation) = both.write(one, start, time);
                 (done, vec![operation])
@@ -173,10 +193,21 @@ fn random_requests(
                     0 => ((block & !1) + 2, 0),
                     filled => (block, rng.below(filled)),
                 });
-                let (first, op) = both.read(pages[0], (start, time), Vec::new());
+                // Those of a collection have no privilege, and one more page waits for all three, whose
+                // numbers do not follow each other: a token of as many spans as there are.
+                let cause = if kind < 8 { Cause::Host } else { Cause::Gc };
+                let (first, op) = both.read(pages[0], (start, time), Vec::new(), cause);
                 let after = if kind < 6 { (first, vec![op]) } else { (start, Vec::new()) };
-                let (second, other) = both.read(pages[1], (after.0, time), after.1);
-                (first.join(second), vec![op, other])
+                let (second, other) = both.read(pages[1], (after.0, time), after.1, cause);
+                if kind < 8 {
+                    (first.join(second), vec![op, other])
+                } else {
+                    let (third, another) = both.read(pages[0], (start, time), Vec::new(), cause);
+                    let all = first.join(second).join(third);
+                    let named = vec![op, other, another];
+                    let (last, end) = both.read(pages[1], (all, time), named, Cause::Host);
+                    (last, vec![end])
+                }
             }
         };
         wanted.push(operations);
@@ -324,42 +355,6 @@ fn mqsims_printed_set_up_comes_to_its_own_bounds() {
     assert!(channels < dies && full <= channels && full > 0.97 * channels, "{full} of {channels}");
 }
 
-/// A request whose erase is suspended waits for the reads, and for suspending; one whose program is
-/// passed waits for the read.
-#[test]
-fn who_is_suspended_or_passed_waits_longer() {
-    let both = |pairs: Pairs<'_>, writes: fn(&mut Clock, &Geometry, When) -> When, at: Nanos| {
-        let (mut clock, geometry) = clock(pairs);
-        let mut ends = [0; 2];
-        let start = enter(&mut clock, 0, 0);
-        let done = writes(&mut clock, &geometry, start);
-        clock.receive_later(0, (0, true), done);
-        let start = enter(&mut clock, 1, at);
-        let done = read(&mut clock, &geometry, (1, 0), start);
-        clock.receive_later(1, (0, true), done);
-        clock.run_to_rest();
-        collect(&mut clock, &mut ends);
-        ends
-    };
-    let erases = |clock: &mut Clock, _: &Geometry, start| {
-        clock.erase_block(PlaneId(0), BlockId(0), Cause::Gc, start)
-    };
-    let plain = both(&[], erases, 100_000);
-    assert_eq!(plain, [ERASE, ERASE + READ + TRANSFER]);
-    let suspended = both(&[("timing.suspend", "erase")], erases, 100_000);
-    let expected = [ERASE + COST + READ, 100_000 + COST + READ + TRANSFER];
-    assert_eq!(suspended, expected);
-    // Two programs of one block; the read comes while the first of them is at work and the second waits.
-    let programs = |clock: &mut Clock, geometry: &Geometry, start| {
-        let first = program(clock, geometry, (0, 0), start);
-        program(clock, geometry, (0, 1), start).join(first)
-    };
-    let first_ends = TRANSFER + PROGRAM;
-    assert_eq!(both(&[], programs, 100_000)[0], first_ends + PROGRAM);
-    let passed = both(&[("timing.read_priority", "true")], programs, 100_000);
-    assert_eq!(passed, [first_ends + READ + PROGRAM, first_ends + READ + TRANSFER]);
-}
-
 /// What waits longest is done last, whoever came first: completions are told in order of time.
 #[test]
 fn completions_are_told_in_order_of_time() {
@@ -377,37 +372,6 @@ fn completions_are_told_in_order_of_time() {
     let told: Vec<_> = std::iter::from_fn(|| clock.next_ended()).collect();
     assert_eq!(told.iter().map(|ended| ended.slot).collect::<Vec<_>>(), [1, 2, 3, 0]);
     assert!(told.is_sorted_by_key(|ended| ended.completed));
-}
-
-/// Pages of several planes are loaded one after another and programmed by one command; reads that
-/// wait for a die join, and what is at another place of its block does not.
-#[test]
-fn planes_join() {
-    let all = [
-        ("device.planes", "2"),
-        ("timing.multi_plane_read", "true"),
-        ("timing.multi_plane_program", "true"),
-    ];
-    let (mut clock, geometry) = clock(&all);
-    let other = geometry.blocks_of(PlaneId(1)).start;
-    let start = enter(&mut clock, 0, 0);
-    clock.announce(PlaneId(0), 1, Cause::Host);
-    let pages = [(0, 0), (other, 0)].map(|page| program(&mut clock, &geometry, page, start));
-    let ends = pages.map(|token| {
-        let done = clock.settle(token);
-        clock.completion(done)
-    });
-    assert_eq!(ends, [2 * TRANSFER + PROGRAM; 2]);
-    let reads = |clock: &mut Clock, pages: [(u32, u32); 2]| {
-        let (at, start) = (clock.now(), enter(clock, 1, clock.now()));
-        let tokens = pages.map(|page| read(clock, &geometry, page, start));
-        tokens.map(|token| {
-            let done = clock.settle(token);
-            clock.completion(done) - at
-        })
-    };
-    assert_eq!(reads(&mut clock, [(0, 0), (other, 0)]), [READ + TRANSFER, READ + 2 * TRANSFER]);
-    assert_eq!(reads(&mut clock, [(0, 0), (other, 1)]), [READ + TRANSFER, 2 * READ + TRANSFER]);
 }
 
 /// Nothing does two things at once, and nothing works longer than time passed.
