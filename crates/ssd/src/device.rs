@@ -106,7 +106,8 @@ pub trait Device: Send + Sync {
     /// more. Only an event-driven clock leaves anything.
     fn complete_all(&mut self, served: &mut Served);
     /// The earliest moment, on the clock of arrivals, at which another request could be admitted
-    /// (closed loops ask).
+    /// (closed loops ask). Under an event-driven clock the present: with every slot taken nobody knows when
+    /// one will be free, and a request that arrives then waits in front of the device.
     fn next_slot(&self) -> Nanos;
     /// When the flash that a request needs is idle, as far as can be told before it is served, on
     /// the clock of arrivals: for a read the die of its first page, for others any die.
