@@ -8,6 +8,7 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use chrono::{SecondsFormat, Utc};
+use ftlab_engine::config::ClockKind;
 use ftlab_engine::request::Op;
 use ftlab_engine::schemes::Location;
 use ftlab_engine::units::{Lpn, Nanos, SECTOR_BYTES, Tag};
@@ -59,6 +60,12 @@ struct Found {
 }
 
 fn found(serving: &Serving, folder: Option<Folder<'_>>, observer: &dyn Observer) -> Result<Found> {
+    if serving.config().timing.clock == ClockKind::Event {
+        return Err(ftlab_lab::Error::usage(
+            "timing.clock = event knows completions when simulated time reaches them, and clients of a \
+             drive want each answer at once; legal: timing.clock = call_order",
+        ));
+    }
     let identity = serving.identity();
     let mut blank = serving.blank(observer)?;
     let geometry = blank.device.board().geometry();

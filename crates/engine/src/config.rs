@@ -4,7 +4,7 @@
 use std::ops::{Deref, DerefMut};
 
 pub use ftlab_flash::board::settings::{
-    DeviceSettings, EnergyModel, EnergySettings, IoSettings, NandSettings, PartialWrite,
+    ClockKind, DeviceSettings, EnergyModel, EnergySettings, IoSettings, NandSettings, PartialWrite,
     ProgramOrder, SearchModel, SearchSettings, Suspend, TimingProfile, TimingSettings,
     UnwrittenRead, WearSettings,
 };

@@ -1,12 +1,15 @@
 //! A scheme and what is in front of it: what it sees of the settings, whether they go together, and
 //! the memory that both take.
 
-use ftlab_flash::memory::RamUse;
+use ftlab_flash::board::settings::ClockKind;
+use ftlab_flash::memory::{Memory, RamUse};
 use ftlab_flash::settings::SettingError;
+use ftlab_ftl::parts::page_space::settings::GcMode;
 use ftlab_ftl::parts::placement::PlacementKind;
 use ftlab_ftl::scheme::{Scheme, SchemeConfig};
 
 use crate::buffer::BufferKind;
+use crate::host::SchedulerKind;
 use crate::settings::SsdSettings;
 
 /// What a scheme sees of a device's settings, beside its own.
@@ -70,7 +73,72 @@ pub fn check<S: Scheme>(
             S::PAPER.name
         )));
     }
+    if config.timing.clock == ClockKind::Event {
+        check_event_clock::<S>(config, seen)?;
+    }
     S::check(seen)
+}
+
+/// Whoever needs a moment at once does not go with a clock that knows none before it comes.
+fn check_event_clock<S: Scheme>(
+    config: &SsdSettings,
+    seen: &SchemeConfig<S::Settings>,
+) -> Result<(), SettingError> {
+    let name = S::PAPER.name;
+    let beside = |memory| S::ram_use(seen).iter().any(|one| one.memory == memory && one.bytes > 0);
+    let buffers = config.buffer.name != BufferKind::None;
+    let gaps = "works in gaps between requests, and how long a gap is follows from times";
+    let excluded = [
+        (
+            config.gc.mode != GcMode::Foreground,
+            format!("gc.mode = {} {gaps}", config.gc.mode.name()),
+        ),
+        (S::works_in_gaps(seen), format!("{name} as it is set {gaps}")),
+        (buffers && config.buffer.idle_flush, format!("buffer.idle_flush = true {gaps}")),
+        (config.rain.stripe > 0, format!("rain.stripe = {} {gaps}", config.rain.stripe)),
+        (
+            config.refresh.is_on(),
+            "refresh (refresh.reads, refresh.days) moves data by its age in moments".to_owned(),
+        ),
+        (
+            config.host.scheduler != SchedulerKind::Fcfs,
+            format!(
+                "host.scheduler = {} chooses by what is idle at a moment",
+                config.host.scheduler.name()
+            ),
+        ),
+        (
+            config.host.streams > 1,
+            format!(
+                "host.streams = {} take turns by the moments of completions",
+                config.host.streams
+            ),
+        ),
+        (
+            S::MAPS_IN_HOST,
+            format!("{name} has the host copy pages over a link whose times are booked ahead"),
+        ),
+        (
+            config.timing.copyback && config.timing.multi_plane_program,
+            "timing.copyback is one command of a plane there, which timing.multi_plane_program could not join"
+                .to_owned(),
+        ),
+        (
+            beside(Memory::Pcm),
+            format!("{name} keeps tables in phase-change memory, whose port is booked ahead"),
+        ),
+        (
+            beside(Memory::Host),
+            format!("{name} asks the host's memory, whose answers are timed at once"),
+        ),
+    ];
+    match excluded.into_iter().find(|(excludes, _)| *excludes) {
+        Some((_, why)) => Err(SettingError::Conflict(format!(
+            "timing.clock = event knows no moment before simulated time reaches it, and {why}; legal: \
+             timing.clock = call_order, or leave the other out"
+        ))),
+        None => Ok(()),
+    }
 }
 
 /// Bytes by structure of a scheme and of the buffer in front of it.

@@ -10,6 +10,7 @@ mod contents;
 pub mod device;
 pub mod fit;
 pub mod host;
+mod later;
 mod ledger;
 mod outstanding;
 mod page_split;

@@ -10,6 +10,7 @@ use crate::contents::Contents;
 pub use crate::device::{Device, DeviceError, Served};
 use crate::fit;
 use crate::host::settings::Hints;
+use crate::later::Later;
 use crate::ledger::Ledger;
 use crate::outstanding::Outstanding;
 use crate::page_split::PageSplit;
@@ -28,6 +29,7 @@ use ftlab_ftl::scheme::{Scheme, SchemeConfig};
 mod caches;
 mod chunk;
 mod gaps;
+mod later;
 mod power;
 mod taking;
 mod versions;
@@ -65,6 +67,8 @@ pub struct Ssd<S: Scheme> {
     obey_trims: bool,
     /// Whether the scheme works in gaps between requests.
     idle_work: bool,
+    /// Where completions are known only when their time comes: requests that wait for theirs.
+    later: Option<Box<Later>>,
 }
 
 impl<S: Scheme> Ssd<S> {
@@ -113,6 +117,7 @@ impl<S: Scheme> Ssd<S> {
             idle_work: config.gc.mode != GcMode::Foreground
                 || config.repairs()
                 || S::works_in_gaps(&seen),
+            later: board.nand().clock().is_event_driven().then(|| Box::new(Later::new(depth))),
             config: config.clone(),
             seen,
             board,
@@ -129,6 +134,7 @@ impl<S: Scheme> Ssd<S> {
 
     /// Counts and times begin anew.
     fn forget_measured(&mut self) {
+        self.come_to_rest();
         self.epoch = self.absolute_idle_from().max(self.board.pcm_idle_from());
         self.last_completion = self.epoch;
         self.board.start_measuring();
@@ -192,6 +198,9 @@ impl<S: Scheme> Ssd<S> {
         for index in 1..pages {
             let other = RequestShape { index, ..shape };
             done = done.join(self.serve_page::<PLAIN>(request, other, start)?);
+            if !PLAIN {
+                done = self.board.nand_mut().clock_mut().narrow(done);
+            }
         }
         Ok(done)
     }
@@ -275,34 +284,6 @@ impl<S: Scheme> Ssd<S> {
         Ok(done)
     }
 
-    /// The version that is written next: neither 0 nor the number that stands for what cannot be
-    /// read.
-    #[inline(always)]
-    fn version_to_come(&self) -> Tag {
-        Tag(((self.next_tag + 1) % Tag::UNREADABLE.0).max(1))
-    }
-
-    /// The version that a write gives a page: one that was never before, or that of the same content.
-    #[inline(always)]
-    fn version_of_write(&mut self, request: &Request, lpn: Lpn) -> Result<Tag, DeviceError> {
-        let fresh = self.version_to_come();
-        if S::READS_CONTENT {
-            // Where versions begin again, two contents would have the same one.
-            if fresh.0 <= self.next_tag {
-                return Err(DeviceError::TooManyContents);
-            }
-            if let Some(content) = self.split.content(request, lpn.0) {
-                let version = self.contents.version(content, fresh);
-                let version = version.ok_or(DeviceError::TooManyContents)?;
-                if version != fresh {
-                    return Ok(version);
-                }
-            }
-        }
-        self.next_tag = fresh.0;
-        Ok(fresh)
-    }
-
     #[inline(always)]
     fn write_page<const PLAIN: bool>(
         &mut self,
@@ -347,7 +328,10 @@ impl<S: Scheme> Device for Ssd<S> {
     }
 
     fn submit_at(&mut self, request: &Request, at: Nanos) -> Result<Completion, DeviceError> {
-        self.submit_one(request, at)
+        match self.later {
+            Some(_) => self.submit_and_wait(request, at),
+            None => self.submit_one(request, at),
+        }
     }
 
     fn submit_all(
@@ -356,13 +340,21 @@ impl<S: Scheme> Device for Ssd<S> {
         served: &mut Served,
     ) -> Result<(), DeviceError> {
         match self.is_plain() {
+            _ if self.later.is_some() => self.submit_row_for_later(requests, served),
             true => self.submit_plain_row(requests, served),
             false => self.submit_row(requests, served),
         }
     }
 
+    fn complete_all(&mut self, served: &mut Served) {
+        self.complete_rest(served);
+    }
+
     fn next_slot(&self) -> Nanos {
-        self.outstanding.next_slot().map_or(0, |done| done - self.epoch)
+        if self.later.is_some() {
+            return self.board.nand().clock().now().saturating_sub(self.epoch);
+        }
+        self.slot_free_from()
     }
 
     fn ready_from(&self, request: &Request) -> Nanos {

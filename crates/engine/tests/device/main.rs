@@ -17,6 +17,7 @@ mod equivalence_leaftl;
 mod equivalence_learnedftl;
 mod equivalence_map;
 mod equivalence_zns;
+mod event_clock;
 mod faults;
 mod garbage_share;
 mod hints;

@@ -62,9 +62,24 @@ impl Link {
         self.bandwidth == 0 && self.command == 0
     }
 
+    /// Whether its directions take turns.
+    pub fn is_shared(&self) -> bool {
+        self.to_host.is_none()
+    }
+
+    /// How long a command with the data of `sectors` sectors crosses it.
+    pub fn sends_for(&self, sectors: u32) -> Nanos {
+        self.command + self.data(sectors)
+    }
+
+    /// How long the data of `sectors` sectors cross it to the host.
+    pub fn receives_for(&self, sectors: u32) -> Nanos {
+        self.data(sectors)
+    }
+
     /// When a command with the data of `sectors` sectors is across.
     pub fn send(&mut self, after: Nanos, sectors: u32) -> Nanos {
-        let length = self.command + self.data(sectors);
+        let length = self.sends_for(sectors);
         // Commands come in order of time: what is over serves nobody.
         self.to_device.forget(after);
         if let Some(to_host) = &mut self.to_host {
@@ -76,13 +91,13 @@ impl Link {
     /// When a command with the data of `sectors` sectors is across that may be sent later than
     /// requests which come after it.
     fn send_later(&mut self, after: Nanos, sectors: u32) -> Nanos {
-        let length = self.command + self.data(sectors);
+        let length = self.sends_for(sectors);
         cross(&mut self.to_device, after, length)
     }
 
     /// When the data of `sectors` sectors are across.
     pub fn receive(&mut self, after: Nanos, sectors: u32) -> Nanos {
-        let length = self.data(sectors);
+        let length = self.receives_for(sectors);
         cross(self.to_host.as_mut().unwrap_or(&mut self.to_device), after, length)
     }
 

@@ -9,6 +9,7 @@ pub mod energy;
 pub mod link;
 pub mod nand;
 pub mod pcm;
+mod pending;
 pub mod ram;
 pub mod settings;
 pub mod when;

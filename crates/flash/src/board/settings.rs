@@ -19,7 +19,7 @@ pub use nand::{NandSettings, ProgramOrder};
 pub use rain::{RainFlush, RainSettings};
 pub use refresh::RefreshSettings;
 pub use search::{SearchModel, SearchSettings};
-pub use timing::{Suspend, TimingProfile, TimingSettings};
+pub use timing::{ClockKind, Suspend, TimingProfile, TimingSettings};
 pub use wear::{WearPolicy, WearSettings};
 
 use crate::settings::{Group, Groups, SettingError};

@@ -9,7 +9,13 @@
 //! of the later token, which is the critical one. A token of somebody else (what loaded a cached
 //! entry, the last erase of a plane) is waited for with [`When::waits_for`]: its own path is none
 //! of the request's.
+//!
+//! Under `timing.clock = event` nobody knows a moment beforehand. A token then names the operations
+//! that are waited for (`pending.rs`); the clock alone makes such tokens and asks what they name, and
+//! what the path was spent on is kept with the operations. Joining is all that others do with either
+//! kind. A moment and an operation together are the operation: no moment of a request lies ahead.
 
+use super::pending::{PENDING, SPANS, Span, Wait, as_one, merged};
 use crate::units::Nanos;
 use zerocopy::FromZeros;
 
@@ -35,7 +41,8 @@ pub struct When {
 }
 
 /// When something is there, for whoever is to wait for it: a token without the path, which is none of
-/// theirs. What caches keep of each thing that they hold.
+/// theirs. What caches keep of each thing that they hold. Operations that are not over it names as one
+/// span (`pending.rs`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, FromZeros)]
 pub struct Moment(Nanos);
 
@@ -53,12 +60,26 @@ impl Moment {
     pub fn token(self) -> When {
         When::at(self.0)
     }
+
+    /// The operations that a token names, as one span.
+    #[cold]
+    #[inline(never)]
+    fn of_operations(when: When) -> Self {
+        Moment(PENDING | as_one(when.operations()))
+    }
+}
+
+impl From<Moment> for When {
+    #[inline]
+    fn from(moment: Moment) -> Self {
+        moment.token()
+    }
 }
 
 impl From<When> for Moment {
     #[inline]
     fn from(when: When) -> Self {
-        Moment(when.time)
+        if when.is_pending() { Moment::of_operations(when) } else { Moment(when.time) }
     }
 }
 
@@ -87,6 +108,49 @@ impl When {
     #[inline]
     pub(crate) fn path(self) -> Path {
         self.path
+    }
+
+    /// After an operation whose end is not known.
+    pub(crate) fn of(operation: u64) -> Self {
+        When::pending([Span::of(operation).word(), 0, 0])
+    }
+
+    fn pending([first, second, third]: [u64; SPANS]) -> Self {
+        let [low, high] = [second, third].map(|word| [word as u32, (word >> 32) as u32]);
+        let path = Path { controller: low[0], map: low[1], buffer: high[0], channel: high[1] };
+        When { time: PENDING | first, path }
+    }
+
+    /// Whether it names operations instead of a moment.
+    #[inline]
+    pub(crate) fn is_pending(self) -> bool {
+        self.time >= PENDING
+    }
+
+    /// The operations that it names; none of a moment.
+    pub(crate) fn operations(self) -> impl Iterator<Item = Span> {
+        let word = |low: u32, high: u32| u64::from(low) | u64::from(high) << 32;
+        let Path { controller, map, buffer, channel } = self.path;
+        let words = match self.is_pending() {
+            true => [self.time & !PENDING, word(controller, map), word(buffer, channel)],
+            false => [0; SPANS],
+        };
+        words.into_iter().filter_map(Span::from_word)
+    }
+
+    /// The operations of both.
+    #[cold]
+    #[inline(never)]
+    fn both(self, other: When) -> When {
+        When::pending(merged(self.operations().chain(other.operations())))
+    }
+
+    /// After this and the operations of somebody else.
+    #[cold]
+    #[inline(never)]
+    fn waits_for_operations(self, other: When, wait: Wait) -> When {
+        let foreign = other.operations().map(|span| Span { wait, ..span });
+        When::pending(merged(self.operations().chain(foreign)))
     }
 
     /// Later, after work of the flash itself.
@@ -126,29 +190,42 @@ impl When {
     /// After both; both belong to the same request.
     #[inline]
     pub fn join(self, other: When) -> When {
+        if self.time & other.time >= PENDING {
+            return self.both(other);
+        }
         if other.time > self.time { other } else { self }
     }
 
     /// After both, where `other` belongs to somebody else; waiting for it counts as flash.
     #[inline]
-    pub fn waits_for(self, other: impl Into<Moment>) -> When {
-        self.until(self.time.max(other.into().0))
+    pub fn waits_for(self, other: impl Into<When>) -> When {
+        let other = other.into();
+        if other.is_pending() {
+            return self.waits_for_operations(other, Wait::Flash);
+        }
+        self.until(self.time.max(other.time))
     }
 
     /// After both, where `other` belongs to whoever loaded a part of the map; waiting for it counts
     /// as map.
     #[inline]
-    pub fn waits_for_map(self, other: impl Into<Moment>) -> When {
-        let Moment(time) = other.into();
-        if time > self.time { self.until_by_map(time) } else { self }
+    pub fn waits_for_map(self, other: impl Into<When>) -> When {
+        let other = other.into();
+        if other.is_pending() {
+            return self.waits_for_operations(other, Wait::Map);
+        }
+        if other.time > self.time { self.until_by_map(other.time) } else { self }
     }
 
     /// After both, where `other` belongs to whoever brings a page into memory or makes room there;
     /// waiting for it counts as buffer.
     #[inline]
-    pub fn waits_for_buffer(self, other: impl Into<Moment>) -> When {
-        let Moment(time) = other.into();
-        if time > self.time { self.until_by_buffer(time) } else { self }
+    pub fn waits_for_buffer(self, other: impl Into<When>) -> When {
+        let other = other.into();
+        if other.is_pending() {
+            return self.waits_for_operations(other, Wait::Buffer);
+        }
+        if other.time > self.time { self.until_by_buffer(other.time) } else { self }
     }
 }
 
@@ -171,6 +248,25 @@ mod tests {
         let held = by_map.waits_for_buffer(foreign);
         assert_eq!((held.time(), held.path().map, held.path().buffer), (200, 50, 30));
         assert_eq!(by_map.waits_for_buffer(start), by_map, "no wait for what is over");
+    }
+
+    #[test]
+    fn operations_are_joined_and_stay_behind_moments() {
+        let named = |when: When| {
+            let spans = when.operations();
+            spans.map(|span| (span.first, span.last, span.wait)).collect::<Vec<_>>()
+        };
+        let (moment, one, two) = (When::at(100), When::of(7), When::of(9));
+        assert!(named(moment).is_empty() && !moment.is_pending());
+        assert_eq!([moment.join(one), one.join(moment), one.join(one)], [one; 3]);
+        let both = [(7, 7, Wait::Own), (9, 9, Wait::Own)];
+        assert_eq!((named(one.join(two)), named(two.join(one))), (both.to_vec(), both.to_vec()));
+        assert_eq!(named(moment.waits_for(two)), [(9, 9, Wait::Flash)]);
+        let waits = one.waits_for_map(two).waits_for_buffer(When::of(12));
+        let expected = [(7, 7, Wait::Own), (9, 9, Wait::Map), (12, 12, Wait::Buffer)];
+        assert_eq!(named(waits), expected);
+        assert_eq!(one.waits_for(moment), one);
+        assert_eq!([one.waits_for_map(moment), one.waits_for_buffer(moment)], [one; 2]);
     }
 
     #[test]

@@ -258,6 +258,18 @@ impl Meter {
         self.pieces.next(piece);
     }
 
+    /// The request counted last will be completed after others were counted: the piece that it is of
+    /// another, to be told again ([`Meter::piece`]) before it is.
+    pub fn set_aside(&mut self) -> Option<Piece> {
+        self.pieces.set_aside()
+    }
+
+    /// What is counted next, of a request that is taken or done, is of this piece of another; of a whole
+    /// request, if none is told.
+    pub fn present_is(&mut self, piece: Option<Piece>) {
+        self.pieces.present_is(piece);
+    }
+
     /// How the host's request went of which `completion` was counted last: none while others of its
     /// pieces are to come.
     #[inline]

@@ -50,6 +50,11 @@ impl Pieces {
         self.last = Last::Piece(piece);
     }
 
+    /// The present request is this piece, or a whole one, whatever the one before was.
+    pub fn present_is(&mut self, piece: Option<Piece>) {
+        self.last = piece.map_or(Last::Whole, Last::Piece);
+    }
+
     /// Whether the present request is all that the host sent, and so was the one before.
     #[inline]
     pub fn is_whole(&self) -> bool {
@@ -69,6 +74,15 @@ impl Pieces {
             self.open.push(Open { of, left: pieces, whole: None });
         }
         is_first
+    }
+
+    /// The present request is taken and will be done after others were taken: the piece that it is,
+    /// to be told again before it is done.
+    pub fn set_aside(&mut self) -> Option<Piece> {
+        match std::mem::take(&mut self.last) {
+            Last::Piece(piece) => Some(piece),
+            _ => None,
+        }
     }
 
     /// The present request is done; how all of it went if that was its last piece.
@@ -203,6 +217,24 @@ mod tests {
         // In a closed loop a piece arrives when there is room for it.
         let one = whole(&[done(5, 5, 30), done(20, 20, 50)]);
         assert_eq!((one.arrival, one.system(), one.stages.driver_queue), (5, 45, 15));
+    }
+
+    #[test]
+    fn pieces_that_are_set_aside_are_told_again_when_they_are_done() {
+        let mut pieces = Pieces::default();
+        let piece = Piece { of: 7, pieces: 2 };
+        let aside = [true, false].map(|is_first| {
+            pieces.next(piece);
+            assert_eq!(pieces.begins(), is_first);
+            let aside = pieces.set_aside();
+            assert!(pieces.is_whole() && pieces.set_aside().is_none(), "others may come");
+            aside.expect("a piece was taken")
+        });
+        pieces.next(aside[0]);
+        assert_eq!(pieces.done(&done(0, 0, 5)), None);
+        pieces.next(aside[1]);
+        let whole = pieces.done(&done(0, 2, 9)).expect("the last piece");
+        assert_eq!((whole.arrival, whole.admitted, whole.completed), (0, 0, 9));
     }
 
     #[test]

@@ -22,8 +22,8 @@ use crate::plan::footprint::Footprint;
 use crate::plan::future;
 use crate::plan::layout::Layout;
 use crate::plan::refusals::{
-    refuse_other_caches, refuse_prefix_of_all, refuse_second_passes, refuse_to_fill_windows,
-    refuse_to_repeat, refuse_unequal_prefixes, refuse_what_has_no_model,
+    refuse_moments, refuse_other_caches, refuse_prefix_of_all, refuse_second_passes,
+    refuse_to_fill_windows, refuse_to_repeat, refuse_unequal_prefixes, refuse_what_has_no_model,
 };
 use crate::plan::repeat::Repeat;
 use crate::plan::scheme_plan::SchemePlan;
@@ -191,6 +191,7 @@ pub(crate) fn planned(
     let workload = choice.open(capacity_bytes)?;
     let timing = Timing::of(experiment.timing, workload.closed_loop_depth())?;
     apply_timing(&mut chosen, timing, &experiment.set);
+    refuse_moments(experiment, repeat, workload.parts().is_some(), timing, &chosen)?;
     // A trace is read before the run even where its capacity is stated and its units are not laid
     // side by side: that it has one unit, that its last line is legal and how many requests results
     // speak of is known of none that was not read. What `--capacity auto` found holds, though.

@@ -2,13 +2,15 @@
 
 use std::borrow::Cow;
 
-use ftlab_engine::config::UnwrittenRead;
+use ftlab_engine::config::{ClockKind, UnwrittenRead};
 use ftlab_engine::occupancy;
 use ftlab_trace::AddressMode;
 
 use crate::error::{Error, Result};
+use crate::experiment::Experiment;
 use crate::options::capacity::Capacity;
 use crate::options::precondition::{Cache, Mode, Modes};
+use crate::options::timing::Timing;
 use crate::plan::first_pass::log_of_footprint;
 use crate::plan::repeat::Repeat;
 use crate::plan::scheme_plan::SchemePlan;
@@ -71,6 +73,50 @@ pub fn refuse_to_repeat(
         return Ok(());
     };
     Err(Error::usage(format!("{} repeats the workload, but {reason}", repeat.option())))
+}
+
+/// Whoever wants to hear of requests one by one needs their completions at once, and an event-driven
+/// clock knows them when simulated time reaches them.
+pub fn refuse_moments(
+    experiment: &Experiment,
+    repeat: Repeat,
+    is_combined: bool,
+    timing: Timing,
+    chosen: &[Chosen],
+) -> Result<()> {
+    let event = |one: &&Chosen| one.config.timing.clock == ClockKind::Event;
+    if !chosen.iter().any(|one| event(&one)) {
+        return Ok(());
+    }
+    let other_depth = chosen.iter().filter(event).find_map(|one| {
+        let depth = one.config.queue_depth();
+        let in_flight = timing.in_flight(&one.config).unwrap_or(depth);
+        (in_flight != depth).then_some((in_flight, depth))
+    });
+    let reason = if experiment.requests_out.is_some() {
+        "--requests-out writes a row as each request is served".to_owned()
+    } else if experiment.trace_out.is_some() {
+        "--trace-out draws requests as they are served".to_owned()
+    } else if experiment.probe.is_some() {
+        "--probe looks at requests as they are served".to_owned()
+    } else if experiment.tail {
+        "--tail looks at requests as they are served".to_owned()
+    } else if repeat != Repeat::Once {
+        format!("{} looks at the device after each request", repeat.option())
+    } else if is_combined {
+        "a combined workload shows its parts request by request".to_owned()
+    } else if let Some((in_flight, depth)) = other_depth {
+        format!(
+            "a closed loop of {in_flight} requests in front of a device that holds {depth} \
+             (host.queue_depth) chooses by completions"
+        )
+    } else {
+        return Ok(());
+    };
+    Err(Error::usage(format!(
+        "timing.clock = event knows completions when simulated time reaches them, and {reason}; \
+         legal: timing.clock = call_order, or leave the other out"
+    )))
 }
 
 /// A prefix is taken from the workload, and a warm-up comes before it: schemes with different ones

@@ -28,8 +28,8 @@ pub const EXPERIMENTS: &[Bundled] = bundled!(
     "contradictions-cache", "contradictions-collection", "contradictions-hat",
     "contradictions-order", "contradictions-prints", "contradictions-timing",
     "contradictions-traces", "contradictions-tree", "ftlab-overload-full", "ftlab-placement",
-    "ftlab-slc", "ftlab-rain", "ftlab-refresh", "ftlab-zns", "leaftl2023", "learnedftl2024",
-    "ca_ssd2011", "caftl2011", "dloop2013", "midas2024"
+    "ftlab-slc", "ftlab-rain", "ftlab-refresh", "ftlab-zns", "ftlab-clocks", "leaftl2023",
+    "learnedftl2024", "ca_ssd2011", "caftl2011", "dloop2013", "midas2024"
 );
 
 /// The experiment of that name, or of that file: a path has a slash or ends in `.toml`.

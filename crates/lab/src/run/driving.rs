@@ -250,6 +250,8 @@ impl Drive<'_> {
         if driver.is_direct() && self.hears_of_none() {
             return self.serve_chunks(device, driver, stream);
         }
+        let clock = device.board().nand().clock();
+        assert!(!clock.is_event_driven(), "an event-driven clock says late how a request went");
         let (begins, timing, before) = (self.last_completion, self.plan.timing, self.arriving);
         let mut origin = None;
         while let Some(request) = stream.next_request() {
@@ -336,6 +338,7 @@ impl Drive<'_> {
             }
             self.steps.advance_by(chunk.len() as u64)?;
         }
+        self.last_completion = self.last_completion.max(driver.complete_all(device));
         Ok(())
     }
 

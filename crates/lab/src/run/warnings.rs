@@ -103,6 +103,19 @@ fn over_budget(run: &SchemePlan) -> Option<String> {
     })
 }
 
+/// What the event-driven clock made wait longer than it had to: its own limit, in words and numbers.
+fn waited_for_others(device: &dyn Device) -> Option<String> {
+    let (all, inexact) = device.board().nand().clock().operations_and_inexact();
+    (inexact > 0).then(|| {
+        format!(
+            "timing.clock = event: {} of {} operations may have waited for operations of other requests, \
+             too, because a token names three rows of operations at most.",
+            count(inexact),
+            count(all)
+        )
+    })
+}
+
 fn of_device_in_use(run: &SchemePlan, device: &dyn Device) -> Vec<String> {
     let config = &run.chosen.config;
     let mut all = Vec::new();
@@ -112,6 +125,7 @@ fn of_device_in_use(run: &SchemePlan, device: &dyn Device) -> Vec<String> {
     all.extend(no_hints(device, config));
     all.extend(nothing_equal(device, config));
     all.extend(nothing_aged(device, config));
+    all.extend(waited_for_others(device));
     let meter = device.board().meter();
     let lost = meter.events(Event::LostMapEntries);
     if lost > 0 {

@@ -2,6 +2,7 @@
 
 mod common;
 
+mod clocks;
 mod devices;
 mod experiments;
 mod hints;

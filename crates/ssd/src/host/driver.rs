@@ -104,6 +104,12 @@ impl Driver {
         Ok(self.served.completed)
     }
 
+    /// Lets all be completed that [`Driver::submit_all`] sent; when the last one was done.
+    pub fn complete_all(&mut self, device: &mut dyn Device) -> Nanos {
+        device.complete_all(&mut self.served);
+        self.served.completed
+    }
+
     /// Takes a request; arrivals must not go backwards. `served` is told of every request that the
     /// device has taken, in the order in which it took them, and may stop the run.
     #[inline]

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::taking::Taken;
-use super::{Device, DeviceError, Served, Ssd};
+use super::{DeviceError, Served, Ssd};
 use ftlab_flash::board::Board;
 use ftlab_flash::board::nand::clock::Booked;
 use ftlab_flash::meter::{Cause, Meter, Totals};
@@ -205,11 +205,17 @@ impl<S: Scheme> Ssd<S> {
         alike.takes_row(requests, completed, &self.board);
     }
 
+    /// When a slot of the queue is free, on the clock of arrivals; 0 if one is.
+    #[inline(always)]
+    pub(super) fn slot_free_from(&self) -> Nanos {
+        self.outstanding.next_slot().map_or(0, |done| done - self.epoch)
+    }
+
     /// In a closed loop a request arrives when the device can take it.
     #[inline(always)]
     fn arrives(&self, request: &mut Request, served: &mut Served) {
         if let Some(now) = &mut served.closed {
-            *now = self.next_slot().max(*now);
+            *now = self.slot_free_from().max(*now);
             request.arrival = *now;
         }
     }

@@ -46,6 +46,17 @@ impl<S: Scheme> Ssd<S> {
         }
     }
 
+    #[inline(always)]
+    pub(super) fn check_request(&self, request: &Request) -> Result<(), DeviceError> {
+        self.split.check_range(request)?;
+        assert!(
+            request.sectors > 0 || request.op == Op::Flush,
+            "a {:?} request must have at least one sector",
+            request.op
+        );
+        Ok(())
+    }
+
     /// Serves a request, whose completion the caller counts. A `PLAIN` device has neither a buffer
     /// nor a link that takes time, tells no streams apart, and does nothing in gaps.
     #[inline(always)]
@@ -54,12 +65,7 @@ impl<S: Scheme> Ssd<S> {
         request: &Request,
         at: Nanos,
     ) -> Result<Taken, DeviceError> {
-        self.split.check_range(request)?;
-        assert!(
-            request.sectors > 0 || request.op == Op::Flush,
-            "a {:?} request must have at least one sector",
-            request.op
-        );
+        self.check_request(request)?;
         let pages = match request.op {
             Op::Flush => (0, 0),
             _ => self.split.pages(request),

@@ -3,12 +3,44 @@
 use super::Ssd;
 use crate::device::DeviceError;
 use ftlab_flash::board::nand::state::OobRead;
-use ftlab_flash::request::Unreadable;
+use ftlab_flash::request::{Request, Unreadable};
 use ftlab_flash::units::{BlockId, Lpn, Tag};
 use ftlab_ftl::answers::Location;
 use ftlab_ftl::scheme::Scheme;
 
 impl<S: Scheme> Ssd<S> {
+    /// The version that is written next: neither 0 nor the number that stands for what cannot be
+    /// read.
+    #[inline(always)]
+    pub(super) fn version_to_come(&self) -> Tag {
+        Tag(((self.next_tag + 1) % Tag::UNREADABLE.0).max(1))
+    }
+
+    /// The version that a write gives a page: one that was never before, or that of the same content.
+    #[inline(always)]
+    pub(super) fn version_of_write(
+        &mut self,
+        request: &Request,
+        lpn: Lpn,
+    ) -> Result<Tag, DeviceError> {
+        let fresh = self.version_to_come();
+        if S::READS_CONTENT {
+            // Where versions begin again, two contents would have the same one.
+            if fresh.0 <= self.next_tag {
+                return Err(DeviceError::TooManyContents);
+            }
+            if let Some(content) = self.split.content(request, lpn.0) {
+                let version = self.contents.version(content, fresh);
+                let version = version.ok_or(DeviceError::TooManyContents)?;
+                if version != fresh {
+                    return Ok(version);
+                }
+            }
+        }
+        self.next_tag = fresh.0;
+        Ok(fresh)
+    }
+
     /// Where the newest version of a page is.
     pub(super) fn find(&self, lpn: Lpn) -> Location {
         let buffered = self.buffer.as_ref().and_then(|buffer| buffer.locate(lpn));

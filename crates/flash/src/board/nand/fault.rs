@@ -85,7 +85,7 @@ impl Fault {
     pub fn goes_on_without(self, after: When) -> Result<When, Fault> {
         match self {
             Fault::DeviceFull { known, .. } | Fault::WornOut { known, .. } => {
-                Ok(after.until(after.time().max(known)))
+                Ok(after.waits_for(When::at(known)))
             }
             other => Err(other),
         }
@@ -95,7 +95,9 @@ impl Fault {
     #[must_use]
     pub fn not_before(mut self, when: When) -> Fault {
         if let Fault::DeviceFull { known, .. } | Fault::WornOut { known, .. } = &mut self {
-            *known = when.time().max(*known);
+            // What an event-driven clock does not know yet is waited for by nobody.
+            let moment = if when.is_pending() { 0 } else { when.time() };
+            *known = moment.max(*known);
         }
         self
     }

@@ -234,8 +234,8 @@ impl Nand {
     }
 
     /// Behind `after` and everything that a plane has been given to do.
-    pub fn behind_plane(&self, plane: PlaneId, after: When) -> When {
-        after.until(after.time().max(self.plane_free_from(plane)))
+    pub fn behind_plane(&mut self, plane: PlaneId, after: When) -> When {
+        self.clock.behind(plane, after)
     }
 
     #[inline(always)]

@@ -33,7 +33,8 @@ pub struct Units {
     per_page: u32,
     /// Flash page in each plane's register plus one; 0: none.
     register: Vec<u32>,
-    /// When the units of each block's unfinished flash page are all in the controller, ns.
+    /// When the units of each block's unfinished flash page are all in the controller, ns, or the
+    /// operation after which they are.
     gathered: Vec<Nanos>,
 }
 
@@ -130,9 +131,11 @@ impl Nand {
     pub(super) fn gather(&mut self, ppn: Ppn, after: When) -> Option<When> {
         let block = self.geometry.block_of(ppn);
         let first = self.geometry.offset_of(ppn).is_multiple_of(self.units.per_page);
-        let gathered = &mut self.units.gathered[block.index()];
-        *gathered = if first { after.time() } else { after.time().max(*gathered) };
-        let ready = after.waits_for(When::at(*gathered));
+        let before = When::at(self.units.gathered[block.index()]);
+        let all = if first { after } else { after.join(before) };
+        let gathered = self.clock.narrow(all).time();
+        self.units.gathered[block.index()] = gathered;
+        let ready = after.waits_for(When::at(gathered));
         if !self.units.completes(ppn) {
             return None;
         }

@@ -15,6 +15,16 @@ choices! {
 }
 
 choices! {
+    /// How it is found out when operations end (parallel profile).
+    pub enum ClockKind {
+        /// Operations are booked when they are asked for: fast, and their end is known at once.
+        CallOrder = "call_order",
+        /// Operations wait in queues of dies and channels until simulated time comes to them.
+        Event = "event",
+    }
+}
+
+choices! {
     /// What a read may suspend.
     pub enum Suspend {
         /// Nothing.
@@ -32,6 +42,10 @@ settings! {
         /// One server, or dies and channels side by side.
         profile: TimingProfile = TimingProfile::Serial, legal("", |_| true),
             source("docs/papers/others.md#time");
+        /// Whether operations are booked in the order of calls, or wait in queues until simulated time
+        /// comes to them (parallel profile): what overtakes or suspends then delays whoever waits.
+        clock: ClockKind = ClockKind::CallOrder, legal("", |_| true),
+            source("ftlab");
         /// Cell to register, one page.
         read: Duration = Duration(130_900), legal("", |_| true), source("DFTL 2014, Table 2");
         /// Register to cell, one page.
@@ -106,7 +120,8 @@ settings! {
         /// What a read that finds its die busy may suspend (parallel profile), if a request waits
         /// for it: its page, the map, what a partial write keeps. The rest is done after the read.
         /// The delay reaches everything booked later on that die, page and block, not the request
-        /// that waits for the suspended operation: its completion was already reported.
+        /// that waits for the suspended operation: its completion was already reported. Under
+        /// timing.clock = event it reaches that request, too.
         suspend: Suspend = Suspend::None, legal("", |_| true), source("datasheet");
         /// Suspending and resuming once, together; passes before the read.
         suspend_cost: Duration = Duration(20_000), legal("", |_| true), source("datasheet");
@@ -133,6 +148,7 @@ impl TimingSettings {
             (!self.die_interleave, "timing.die_interleave = false"),
             (self.suspend != Suspend::None, "timing.suspend"),
             (self.read_priority, "timing.read_priority = true"),
+            (self.clock == ClockKind::Event, "timing.clock = event"),
         ];
         let refuse = |text: String| Err(SettingError::Conflict(text));
         let on = |switches: &[(bool, &'static str)]| {

@@ -48,11 +48,11 @@ impl PageSpace {
     /// When all is on flash that was moved out of a block from `after` on: copies stay in its plane,
     /// those of a line go anywhere.
     #[cold]
-    fn moves_end(&self, board: &Board, victim: BlockId, after: When) -> When {
+    fn moves_end(&self, board: &mut Board, victim: BlockId, after: When) -> When {
         let geometry = board.geometry();
         let plane = geometry.plane_of_block(victim).0;
         let planes = if self.lines.is_some() { 0..geometry.planes() } else { plane..plane + 1 };
-        planes.map(PlaneId).fold(after, |when, plane| board.nand().behind_plane(plane, when))
+        planes.map(PlaneId).fold(after, |when, plane| board.nand_mut().behind_plane(plane, when))
     }
 
     /// Pages of a data victim were moved: lets the owner write what flash must know.

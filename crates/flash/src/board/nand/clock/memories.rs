@@ -5,6 +5,7 @@
 //! resources of their own, kept like the controller.
 
 use super::Clock;
+use super::event::{Effect, Other};
 use super::timeline::{Span, Unit, Work};
 use crate::board::when::When;
 use crate::meter::Cause;
@@ -23,6 +24,13 @@ impl Clock {
     /// The controller's RAM moves pages for `length`.
     pub fn move_in_ram(&mut self, what: RamWork, length: Nanos, after: When) -> When {
         self.busy.ram += length;
+        if self.is_event_driven() {
+            let how = match what {
+                RamWork::Data => (Effect::Buffer, Cause::Host),
+                RamWork::Map => (Effect::Map, Cause::Translate),
+            };
+            return self.move_later(Other::Ram, how, length, after);
+        }
         let start = match self.serial {
             true => self.server,
             false => self.ram.book(after.time(), length),
@@ -42,6 +50,10 @@ impl Clock {
     #[inline(always)]
     pub fn access_dram(&mut self, length: Nanos, after: When) -> When {
         self.busy.ram += length;
+        if self.is_event_driven() {
+            let how = (Effect::Map, Cause::Translate);
+            return self.move_later(Other::Dram, how, length, after);
+        }
         let start = match self.serial {
             true => self.server,
             false => self.dram.book(after.time(), length),
@@ -100,7 +112,7 @@ impl Clock {
     /// No operation that is booked from now on starts before.
     #[inline]
     pub fn now(&self) -> Nanos {
-        self.server
+        self.event.as_ref().map_or(self.server, |event| event.now())
     }
 
     #[inline(always)]

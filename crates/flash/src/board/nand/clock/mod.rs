@@ -10,8 +10,14 @@
 //! What the flash itself demands holds across requests, whatever their tokens: a page is read after
 //! its program ended, pages of a block are programmed one after another and after its erase, and a
 //! block is erased after everything that touched it.
+//!
+//! Under `timing.clock = event` no time is known before simulated time reaches it (`event/mod.rs`);
+//! `later.rs` says what each operation is there. All ways of this clock are then closed but the long
+//! one, which turns off where it would book.
 
 mod companions;
+mod event;
+mod later;
 mod memories;
 mod operations;
 mod ready;
@@ -22,13 +28,16 @@ mod short;
 mod slc;
 mod spent;
 pub mod timeline;
+mod together;
 
 use super::geometry::Geometry;
-use crate::board::settings::{TimingProfile, TimingSettings};
+use crate::board::settings::{ClockKind, TimingProfile, TimingSettings};
 use crate::board::when::{Path, When};
 use crate::settings::Durations;
 use crate::units::{BlockId, Nanos, PlaneId};
 use companions::Companions;
+use event::Controller;
+pub use event::Ended;
 pub use memories::RamWork;
 pub use operations::{Load, Place};
 use ready::Ready;
@@ -138,6 +147,10 @@ pub struct Clock {
     /// Serial profile: what was booked since the last admission.
     spent: PathSplit,
     timeline: Timeline,
+    /// Where times are known only when they come.
+    event: Option<Box<Controller>>,
+    /// Cells of the device, each of which is a die, a plane or all dies of a channel.
+    cells_stations: u32,
 }
 
 /// Idle gaps that a channel remembers. A collection books two transfers for each page of its
@@ -190,7 +203,9 @@ impl Clock {
         let channel = |_| Resource::with_gaps(unit_transfer, channel_gaps(geometry));
         let alike = read.by_type.is_empty() && program.by_type.is_empty() && dense_only;
         let bare = scheduled == 0 && announced == 0 && registers == 0;
-        let way = match (alike, serial) {
+        let event = (timing.clock == ClockKind::Event && !serial)
+            .then(|| Box::new(Controller::new(rules, cells, geometry)));
+        let way = match (alike && event.is_none(), serial) {
             (true, true) => Way::OneServer,
             (true, false) if bare && timing.page_transfer.0 > 0 => Way::CellsAndChannel,
             _ => Way::Long,
@@ -230,6 +245,8 @@ impl Clock {
             shortly: CellOperations::default(),
             spent: PathSplit::default(),
             timeline: Timeline::default(),
+            event,
+            cells_stations: cells,
         }
     }
 
@@ -251,6 +268,7 @@ impl Clock {
         busy.program += programs * self.program.one;
         busy.transfer += reads * self.unit_transfer + programs * self.transfer;
         busy.transfer_in += programs * self.transfer;
+        busy.bus_wait += self.event.as_ref().map_or(0, |event| event.bus_wait());
         busy
     }
 
@@ -275,9 +293,13 @@ impl Clock {
         self.busy = ServiceTime::default();
         self.done = CellOperations::default();
         self.shortly = CellOperations::default();
+        if let Some(event) = &mut self.event {
+            event.forget_bus_wait();
+        }
     }
 
-    /// A request enters the device; its operations may start from the returned moment.
+    /// A request enters the device; its operations may start from the returned moment. Whoever may have
+    /// an event-driven clock lets it [enter](Clock::enter).
     #[inline]
     pub fn admit(&mut self, time: Nanos) -> When {
         self.server = self.server.max(time);
@@ -292,10 +314,20 @@ impl Clock {
         if self.serial { self.admit(time) } else { When::at(time) }
     }
 
-    /// When a request is done whose last token is `when`.
+    /// When a request is done whose last token is `when`, which names a moment ([`Clock::settle`]).
     #[inline]
     pub fn completion(&self, when: When) -> Nanos {
+        debug_assert!(self.serial || !when.is_pending(), "{when:?} is not known yet");
         if self.serial { self.server } else { when.time() }
+    }
+
+    /// The same where time has come to it: of what an event-driven clock was run to.
+    ///
+    /// # Panics
+    /// When the token names operations that are not over.
+    pub fn known(&self, when: When) -> Nanos {
+        assert!(!when.is_pending(), "{when:?} is not known yet");
+        self.completion(when)
     }
 
     /// What the time from `start` (when the request's operations could begin) to the completion of
@@ -321,23 +353,31 @@ impl Clock {
         PathSplit { controller, map, buffer, channel, flash: rest }
     }
 
-    /// When a plane's cells are free for good; what `dynamic` placement asks for.
+    /// When a plane's cells are free for good; what `dynamic` placement asks for. Under an
+    /// event-driven clock, when they would be if nothing else came.
     #[inline]
     pub fn free_from(&self, plane: PlaneId) -> Nanos {
         if self.serial {
             return self.server;
         }
         let cells = self.sites[plane.index()].cells as usize;
+        if let Some(event) = &self.event {
+            return event.free_from(cells as u32);
+        }
         match self.schedules.get(cells) {
             Some(schedule) => schedule.tail(),
             None => self.cells[cells].tail,
         }
     }
 
-    /// When everything booked so far is done.
+    /// When everything booked so far is done; under an event-driven clock the present, which is that
+    /// after [`Clock::run_to_rest`].
     pub fn idle_from(&self) -> Nanos {
         if self.serial {
             return self.server;
+        }
+        if let Some(event) = &self.event {
+            return event.now();
         }
         let others = [&self.controller, &self.ram, &self.dram];
         let resources = self.cells.iter().chain(&self.channels).chain(others);

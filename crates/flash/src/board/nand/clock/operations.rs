@@ -53,7 +53,7 @@ fn passed(after: When, cause: Cause, done: Nanos) -> When {
 
 /// Later, after waiting for the channel or using it for `cause`.
 #[inline]
-fn transferred(after: When, cause: Cause, done: Nanos) -> When {
+pub(super) fn transferred(after: When, cause: Cause, done: Nanos) -> When {
     if cause.is_map() { after.until_by_map(done) } else { after.until_by_channel(done) }
 }
 
@@ -108,6 +108,9 @@ impl Clock {
 
     #[inline]
     fn control(&mut self, length: Nanos, cause: Cause, after: When) -> When {
+        if self.is_event_driven() {
+            return self.control_later(length, cause, after);
+        }
         let start = if self.serial {
             self.spent.controller += length;
             self.server += length;
@@ -125,7 +128,7 @@ impl Clock {
 
     /// The place of a flash page in its block.
     #[inline]
-    fn offset(&self, (ppn, block): (Ppn, BlockId)) -> u32 {
+    pub(super) fn offset(&self, (ppn, block): (Ppn, BlockId)) -> u32 {
         (ppn.0 - block.0 * self.pages_per_block) >> self.unit_shift
     }
 
@@ -178,6 +181,10 @@ impl Clock {
         if self.serial {
             return self.serve((at.plane, Work::Read), cause, 0, self.unit_transfer);
         }
+        if self.is_event_driven() {
+            let sensed = self.behind_register(at.plane, cause, after);
+            return self.over_channel((at.plane, self.unit_transfer), cause, sensed);
+        }
         let sensed = self.register_ready[at.plane.index()];
         let from = passed(after, cause, sensed.max(after.time()));
         self.over_channel((at.plane, self.unit_transfer), cause, from)
@@ -205,14 +212,18 @@ impl Clock {
         cause: Cause,
         after: When,
     ) -> When {
-        let (Some((ppn, block)), false) = (at.page, self.serial || !self.schedules.is_empty())
-        else {
+        let one_by_one = !self.schedules.is_empty() && !self.is_event_driven();
+        let (Some((ppn, block)), false) = (at.page, self.serial || one_by_one) else {
             return self.read_cells(at, cause, after);
         };
         let read = self.read_time(at);
         let program = self.program_time(target);
         self.busy.read += read;
         self.done.reads += 1;
+        if self.is_event_driven() {
+            let source = (at.plane, (ppn, block));
+            return self.copy_later(source, target, cause, after, read + program);
+        }
         let loaded = after.time().max(self.ready.to_read(ppn));
         let from = loaded.max(self.ready.to_program(target.1).saturating_sub(read));
         let Site { cells, unit, .. } = self.sites[at.plane.index()];
@@ -231,6 +242,9 @@ impl Clock {
     /// Cells at work for a read, after the page was programmed.
     #[inline]
     fn sense(&mut self, at: Place, cause: Cause, after: When, length: Nanos) -> When {
+        if self.is_event_driven() {
+            return self.sense_later(at, cause, after, length);
+        }
         let mut from = after.time();
         if let Some((ppn, _)) = at.page {
             from = from.max(self.ready.to_read(ppn));
@@ -276,7 +290,7 @@ impl Clock {
     }
 
     #[inline]
-    fn over_channel(
+    pub(super) fn over_channel(
         &mut self,
         (plane, length): (PlaneId, Nanos),
         cause: Cause,
@@ -285,6 +299,9 @@ impl Clock {
         if length == 0 {
             return after;
         }
+        if self.is_event_driven() {
+            return self.cross_later((plane, length), cause, after);
+        }
         let start = self.book_channel((plane, length), cause, after.time());
         self.busy.bus_wait += start - after.time();
         transferred(after, cause, start + length)
@@ -292,7 +309,7 @@ impl Clock {
 
     /// Books one transfer; returns its start.
     #[inline]
-    fn book_channel(
+    pub(super) fn book_channel(
         &mut self,
         (plane, length): (PlaneId, Nanos),
         cause: Cause,
@@ -323,52 +340,6 @@ impl Clock {
             && self.unit_shift == 0
             && geometry.plane_of(from) == geometry.plane_of(to)
             && (!self.copyback_same_parity || odd(from) == odd(to))
-    }
-
-    /// Whether announcements are of use.
-    #[inline]
-    pub fn takes_announcements(&self) -> bool {
-        !self.companions.is_empty() && self.transfer > 0
-    }
-
-    /// Whether companions must be at the same place of their blocks.
-    pub fn joins_same_offsets_only(&self) -> bool {
-        self.rules.same_offset()
-    }
-
-    /// The next page that is programmed for `cause` on this plane's die is followed by `companions`
-    /// pages on other planes of the die: all are loaded before one command
-    /// programs them. A promise that is not kept costs time only.
-    pub fn announce(&mut self, plane: PlaneId, companions: u32, cause: Cause) {
-        if self.takes_announcements() {
-            self.companions[self.sites[plane.index()].die as usize].announce(companions, cause);
-        }
-    }
-
-    /// A page to its register, and the channel booked for the companions that were announced.
-    #[cold]
-    fn load_with_companions(&mut self, plane: PlaneId, cause: Cause, after: When) -> When {
-        let die = self.sites[plane.index()].die as usize;
-        let followers = self.companions[die].take(cause);
-        if followers == 0 {
-            return match self.companions[die].transfer(cause, after.time()) {
-                Some(start) => {
-                    self.busy.bus_wait += start - after.time();
-                    transferred(after, cause, start + self.transfer)
-                }
-                None => self.over_channel((plane, self.transfer), cause, after),
-            };
-        }
-        let loaded = self.over_channel((plane, self.transfer), cause, after);
-        let mut last = loaded.time();
-        for follower in 1..=followers as u64 {
-            // The controller hands pages over one after the other.
-            let from = after.time() + follower * self.controller_page;
-            let start = self.book_channel((plane, self.transfer), cause, from);
-            self.companions[die].book(start);
-            last = last.max(start + self.transfer);
-        }
-        transferred(loaded, cause, last)
     }
 
     /// One flash page to the cells, after the pages below it and the block's erase; `ppn` is its
@@ -403,6 +374,9 @@ impl Clock {
         self.done.programs += 1;
         if self.serial {
             return self.serve((plane, Work::Program), cause, length, transfer);
+        }
+        if self.is_event_driven() {
+            return self.program_later((plane, block, ppn), load, (cause, length), after);
         }
         let loaded = match load {
             Load::Register => after,
@@ -440,6 +414,9 @@ impl Clock {
         self.done.erases += 1;
         if self.serial {
             return self.serve((plane, Work::Erase), cause, length, 0);
+        }
+        if self.is_event_driven() {
+            return self.erase_later((plane, block), (cause, length), after);
         }
         let from = after.time().max(self.ready.to_erase(block));
         let number = (Some(block.0), 0);
@@ -493,6 +470,9 @@ impl Clock {
         if self.serial {
             let _ = self.serve((plane, Work::Mark), cause, length, 0);
             return;
+        }
+        if self.is_event_driven() {
+            return self.mark_later(plane, block, length);
         }
         // A mark follows the program of the newer version, which was booked last.
         let from = self.newest_program.max(self.ready.to_program(block));

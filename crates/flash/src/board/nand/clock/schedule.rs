@@ -72,12 +72,27 @@ impl Rules {
     }
 
     fn may_suspend(&self, command: &Command) -> bool {
-        let kind = match command.work {
+        !command.has_rest && self.suspends(command.work, command.suspensions)
+    }
+
+    /// Whether work that was suspended so often can be suspended once more.
+    pub fn suspends(&self, work: Work, suspensions: u32) -> bool {
+        let kind = match work {
             Work::Erase => self.suspend != Suspend::None,
             Work::Program => self.suspend == Suspend::ProgramErase,
             _ => false,
         };
-        kind && !command.has_rest && command.suspensions < self.suspend_limit
+        kind && suspensions < self.suspend_limit
+    }
+
+    /// What suspending and resuming once takes.
+    pub fn suspend_cost(&self) -> Nanos {
+        self.suspend_cost
+    }
+
+    /// Whether reads that a request waits for go ahead of programs and erases that wait.
+    pub fn has_read_priority(&self) -> bool {
+        self.read_priority
     }
 }
 
@@ -103,7 +118,7 @@ pub(super) struct Job {
 impl Job {
     /// A read that a request waits for; the copies of collections, merges and the like wait their
     /// turn.
-    fn is_urgent(&self) -> bool {
+    pub fn is_urgent(&self) -> bool {
         let cause = matches!(self.cause, Cause::Host | Cause::Translate | Cause::ReadModifyWrite);
         cause && self.work == Work::Read
     }

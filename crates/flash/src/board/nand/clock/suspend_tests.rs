@@ -11,7 +11,8 @@ const TRANSFER: Nanos = 10_000;
 const ERASE: Nanos = 2_000_000;
 const COST: Nanos = 20_000;
 
-fn clock(pairs: &[(&str, &str)]) -> (Clock, Geometry) {
+/// Cells and channels with the times above, and what a test adds.
+pub(super) fn clock(pairs: &[(&str, &str)]) -> (Clock, Geometry) {
     let mut config = crate::board::settings::BoardSettings::default();
     let common = [
         ("timing.profile", "parallel"),
