@@ -9,7 +9,7 @@ use ftlab_engine::request::{Op, Request};
 use ftlab_engine::rng::{Purpose, Rng};
 use ftlab_engine::schemes;
 use ftlab_engine::ssd::Device;
-use ftlab_engine::units::Nanos;
+use ftlab_engine::units::{Lpn, Nanos};
 
 const EVENT: (&str, &str) = ("timing.clock", "event");
 
@@ -254,6 +254,30 @@ fn what_needs_a_moment_at_once_is_refused_with_words() {
     serial.set(EVENT.0, EVENT.1).expect("legal by itself");
     let why = serial.check().expect_err("one server has no queue of its own").to_string();
     assert!(why.contains("timing.clock = event needs timing.profile = parallel"), "{why}");
+}
+
+/// The power goes while requests are under way: what both find again is the same, and the event-driven
+/// recovery, whose reads wait in queues, takes as long as the other within a few percent.
+#[test]
+fn recoveries_take_as_long_by_both_clocks() {
+    for scheme in ["ideal_page", "dftl", "fast", "bast", "tpftl", "lazyftl"] {
+        let pairs = [("device.planes", "2"), ("device.channels", "2"), ("host.queue_depth", "8")];
+        let config = parallel(scheme, &pairs);
+        let requests = requests(&config, 1_500, 50_000, 4);
+        let recovered = |config: &Config| {
+            let (mut device, _) = served(scheme, config, &requests, Some(8));
+            let nanos = device.power_cycle().unwrap_or_else(|error| panic!("{scheme}: {error}"));
+            device.audit().unwrap_or_else(|error| panic!("{scheme}: {error}"));
+            let pages =
+                (0..config.device.logical_pages()).map(|page| device.locate(Lpn(page as u32)));
+            (nanos, pages.collect::<Vec<_>>())
+        };
+        let (one, places) = recovered(&config);
+        let (two, found) = recovered(&with_event(&config));
+        assert_eq!(places, found, "{scheme}");
+        let ratio = two as f64 / one as f64;
+        assert!((0.95..1.05).contains(&ratio), "{scheme}: {two} ns, by the other clock {one}");
+    }
 }
 
 /// A single request is that of a host that waits for it, also after others that were not waited for.

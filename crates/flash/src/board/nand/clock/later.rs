@@ -16,8 +16,11 @@ impl Clock {
         self.event.is_some()
     }
 
+    /// The controller, to ask it for an operation more.
     fn later(&mut self) -> &mut Controller {
-        self.event.as_mut().expect("an event-driven clock")
+        let event = self.event.as_mut().expect("an event-driven clock");
+        event.relieve(&mut self.timeline);
+        event
     }
 
     fn other(&self, which: Other) -> u32 {

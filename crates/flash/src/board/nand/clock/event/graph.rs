@@ -167,8 +167,8 @@ pub struct Graph {
     unfinished: u64,
     /// Operations that may wait for those of other requests which their tokens were not to name.
     inexact: u64,
-    /// By request that entered, in order, its first operation; of those before [`Graph::first`] one at
-    /// most.
+    /// By request that entered, in order, its first operation; of those before [`Graph::first`] none is
+    /// needed.
     entered: VecDeque<u64>,
     ready: Vec<u64>,
     ending: Vec<u64>,
@@ -198,6 +198,11 @@ impl Default for Graph {
 }
 
 impl Graph {
+    /// Operations from the first that is not over to the last.
+    pub fn length(&self) -> u64 {
+        self.nodes.len() as u64
+    }
+
     /// Operations that are not over.
     pub fn unfinished(&self) -> u64 {
         self.unfinished
@@ -206,10 +211,10 @@ impl Graph {
     /// Takes an operation that waits for nothing yet, but for [`Graph::fulfil`]; its number.
     ///
     /// # Panics
-    /// When the first operation that is not over is [`LENGTH_MAX`] back, which would need collections of
-    /// that many pages at once, or after [`NUMBERS`] operations.
+    /// When the first operation that is not over is [`LENGTH_MAX`] back, before which the controller lets
+    /// time pass, or after [`NUMBERS`] operations.
     pub fn add(&mut self, node: Node) -> u64 {
-        let known = self.nodes.len() as u64;
+        let known = self.length();
         assert!(known < LENGTH_MAX, "{known} operations since the first that is not over");
         let number = self.first + known;
         assert!(number < NUMBERS, "operation {number}, and tokens name {NUMBERS} at most");

@@ -12,7 +12,8 @@
 //! operation becomes a node of a graph (`graph.rs`): its token names the operations that it follows, and
 //! the flash adds its own laws (a page is read after its program, pages of a block are programmed one
 //! after another and behind its erase, a block is erased behind all that touches it). Nothing runs
-//! while a request is asked about. Between requests the device moves time on, event by event, up to
+//! while a request is asked about, unless it alone has asked for more than [`CROWD`] operations, as the
+//! recovery of a large device: then half of them come first. Between requests the device moves time on, event by event, up to
 //! the next arrival or, with its queue full, to the next completion: by then it knows of every request
 //! that could interfere, so that what ends is final. A host that keeps its queue full therefore needs
 //! nothing but the first completion; one that submits a single request and wants its answer
@@ -67,6 +68,10 @@ pub use graph::Ended;
 use graph::Graph;
 pub(super) use graph::{Effect, NOWHERE, Node};
 use station::{Phase, Station};
+
+/// Operations from the first that is not over to the last with which time moves on although a request is
+/// still asked about.
+pub(super) const CROWD: u64 = 1 << 18;
 
 /// Stations behind those of the channels.
 const OTHERS: u32 = 5;
@@ -366,6 +371,19 @@ impl Controller {
                 "no request ends: {} operations wait for each other",
                 self.graph.unfinished()
             );
+        }
+    }
+
+    /// Operations from the first that is not over to the last.
+    #[cfg(test)]
+    pub fn length(&self) -> u64 {
+        self.graph.length()
+    }
+
+    /// Where one request asks for very much, as a recovery does, time moves on before all was asked for.
+    pub fn relieve(&mut self, timeline: &mut Timeline) {
+        if self.graph.length() >= CROWD {
+            while self.graph.length() > CROWD / 2 && self.step(Nanos::MAX, timeline) {}
         }
     }
 

@@ -73,15 +73,15 @@ impl Controller {
         let found = queue.iter().position(passes);
         let found = found.filter(|&index| self.is_urgent(queue[index].1));
         let Some(index) = found else { return Some(0) };
-        if !self.rules.has_read_priority() {
-            // What could begin is suspended before it does.
-            for place in 0..index {
-                let operation = self.stations[station as usize].queue[place].1;
-                let node = self.graph.node_mut(operation);
+        for place in 0..index {
+            let operation = self.stations[station as usize].queue[place].1;
+            let node = self.graph.node_mut(operation);
+            node.passed += 1;
+            if !self.rules.has_read_priority() {
+                // What could begin is suspended before it does.
                 node.suspensions = node.suspensions.max(u32::from(node.job.work != Work::Read));
             }
         }
-        self.graph.node_mut(first).passed += 1;
         Some(index)
     }
 

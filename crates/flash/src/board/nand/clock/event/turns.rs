@@ -2,6 +2,7 @@
 
 use super::super::Clock;
 use super::super::suspend_tests::clock as clock_of;
+use super::CROWD;
 use super::simulator::COST;
 use super::tests::{
     ERASE, PROGRAM, Pairs, READ, TRANSFER, clock, collect, enter, program, read, read_for,
@@ -200,6 +201,23 @@ fn a_program_that_reads_pass_has_its_turn_at_last() {
         assert!(ends[0] > 4_000 * READ, "{pairs:?}: it was passed, and ended at {}", ends[0]);
         assert!(ends[0] < ends[reads], "{pairs:?}: it was never served while reads came");
     }
+}
+
+/// A request that asks for more than is kept at a time takes as long as its die is at work, and leaves
+/// less behind than that.
+#[test]
+fn a_request_that_asks_for_very_much_is_served_meanwhile() {
+    let (mut clock, geometry) = clock(&[]);
+    let start = enter(&mut clock, 0, 0);
+    let reads = CROWD;
+    let mut done = start;
+    for _ in 0..reads {
+        done = done.join(read(&mut clock, &geometry, (1, 0), start));
+        assert!(clock.event.as_ref().is_some_and(|event| event.length() <= CROWD + 8));
+    }
+    assert!(clock.now() > reads / 4 * READ, "time has passed");
+    let done = clock.settle(done);
+    assert_eq!(clock.completion(done), reads * READ + TRANSFER);
 }
 
 /// Who waits for a request where none is under way is told so.
