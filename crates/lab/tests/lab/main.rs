@@ -2,6 +2,7 @@
 
 mod common;
 
+mod calibration;
 mod devices;
 mod experiments;
 mod hints;
