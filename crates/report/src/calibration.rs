@@ -40,7 +40,7 @@ pub struct Calibration {
     pub base: String,
     /// Its settings that were overridden, `KEY=VALUE`.
     pub set: Vec<String>,
-    /// The topology that fits best, or the simplest of those that fit as well.
+    /// The topology that fits best, or the base's own where that fits as well.
     pub topology: Topology,
     /// All topologies that were tried, the chosen one first, then by their misfit.
     pub topologies: Vec<Tried>,
@@ -135,27 +135,42 @@ pub struct Parameter {
     pub unit: &'static str,
     /// In the base.
     pub base: f64,
-    /// In the fitted device: the best fit's, or the base's where no figure depends on it.
+    /// In the fitted device: the best fit's, or the base's where no figure depends on either.
     pub value: f64,
     /// Where the value lies with 95 % confidence; null where it is not identifiable.
     pub interval: Option<[f64; 2]>,
     /// Why it is not identifiable; empty where it is.
     pub why: String,
+    /// Where no figure depends on the fitted value, and yet the base's does not fit: what it is at
+    /// least, the other times as they are.
+    pub at_least: Option<f64>,
+    /// The same of what it is at most.
+    pub at_most: Option<f64>,
 }
 
 impl Parameter {
     /// Why it is not identifiable and what stands in its place, in a sentence; none where it is.
     #[must_use]
     pub fn unknown(&self) -> Option<String> {
-        let place = if self.value == self.base {
-            "left as in the base"
-        } else {
-            "its value goes with the other fitted ones and is no measurement"
+        let place = match (self.limit(), self.value == self.base) {
+            (Some(limit), _) => format!("it is {limit}, beside the other fitted values"),
+            (None, true) => "left as in the base".to_owned(),
+            (None, false) => {
+                "its value goes with the other fitted ones and is no measurement".to_owned()
+            }
         };
         let Parameter { key, why, .. } = self;
         self.interval
             .is_none()
             .then(|| format!("Not identifiable from these probes: {key} ({why}); {place}."))
+    }
+
+    /// `at least 3 GB/s`, where that is all that is known.
+    #[must_use]
+    pub fn limit(&self) -> Option<String> {
+        let shown = |words: &str, value: f64| format!("{words} {}", self.quantity().format(value));
+        let least = self.at_least.map(|value| shown("at least", value));
+        least.or(self.at_most.map(|value| shown("at most", value)))
     }
 
     /// How its numbers are read.

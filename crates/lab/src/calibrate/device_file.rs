@@ -26,10 +26,9 @@ pub fn written(
     }
     let other = in_topology(config, found.topology);
     let Topology { channels, dies, planes } = found.topology;
-    let alike = found.topologies.iter().filter(|tried| tried.alike).count();
-    let ways = match (found.topologies.len(), alike) {
+    let ways = match (found.topologies.len(), found.alike().len()) {
         (1, _) => "stated, no other was tried",
-        (_, 0 | 1) => "found: no other topology fits as well",
+        (_, 0 | 1) => "found: no other that was fitted to the end fits as well",
         _ => "not identifiable: others fit as well, see above",
     };
     for (key, now, before) in [
@@ -41,7 +40,11 @@ pub fn written(
         put(&mut document, key, &now.to_string(), &format!("{ways}{base}"));
     }
     let blocks = other.device.blocks_per_plane.to_string();
-    put(&mut document, "device.blocks_per_plane", &blocks, "the base's capacity");
+    let capacity = match other.device.physical_blocks() == config.device.physical_blocks() {
+        true => "the base's capacity",
+        false => "the base's capacity, as near as whole blocks of its planes come",
+    };
+    put(&mut document, "device.blocks_per_plane", &blocks, capacity);
     for told in found.parameters.iter().filter(|told| told.value != told.base) {
         let known = Parameter::ALL.into_iter().find(|known| known.key() == told.key);
         let Some(parameter) = known else { continue };
@@ -63,7 +66,10 @@ fn comment(told: &Told) -> String {
     let shown = |value: f64| told.quantity().format(value);
     match told.interval {
         Some([low, high]) => format!("fitted: 95 % {} to {}", shown(low), shown(high)),
-        None => "not identifiable from these probes: goes with the other fitted values".to_owned(),
+        None => match told.limit() {
+            Some(limit) => format!("not identifiable from these probes: {limit}"),
+            None => "not identifiable from these probes: goes with the other fitted values".into(),
+        },
     }
 }
 
@@ -80,12 +86,7 @@ fn preamble(found: &Calibration) -> String {
             .to_owned(),
     ];
     lines.extend(found.parameters.iter().filter_map(Told::unknown));
-    let alike: Vec<String> = found
-        .topologies
-        .iter()
-        .filter(|tried| tried.alike)
-        .map(|tried| tried.topology.to_string())
-        .collect();
+    let alike = found.alike();
     if alike.len() > 1 {
         lines.push(format!(
             "Topologies that fit as well (channels x dies x planes): {}.",

@@ -1,5 +1,6 @@
 //! How far a parameter is known, from fits that are as good as each other.
 
+use crate::calibrate::intervals::Sharp;
 use crate::calibrate::squares::{self, Fit, Problem};
 use crate::error::Result;
 
@@ -20,28 +21,27 @@ pub fn told([low, high]: [f64; 2]) -> std::result::Result<[f64; 2], String> {
     }
 }
 
-/// Squares for each degree of freedom, in units of what was expected, which is the least.
-pub fn unexplained(fit: &Fit) -> f64 {
-    let freedom = fit.residuals.len().saturating_sub(fit.at.len()).max(1) as f64;
-    (fit.squares() / freedom).max(1.0)
-}
-
 /// What is as good.
 #[derive(Clone, Debug)]
 pub struct AsGood {
     /// Fits, the best first.
-    pub fits: Vec<Fit>,
+    pub fits: Vec<Sharp>,
     /// Places that are no end of a fit, and no worse for that.
     pub places: Vec<Vec<f64>>,
 }
 
 impl AsGood {
+    /// Whether none of the fits depends on a parameter.
+    pub fn is_silent(&self, place: usize) -> bool {
+        self.fits.iter().all(|one| one.silent()[place])
+    }
+
     /// From the lowest to the highest value of a parameter in the intervals of the fits and at the
     /// places.
     pub fn interval(&self, place: usize) -> [f64; 2] {
-        let fits = self.fits.iter().map(|fit| {
-            let width = squares::half_widths(fit)[place];
-            [fit.at[place] - width, fit.at[place] + width]
+        let fits = self.fits.iter().map(|one| {
+            let (at, width) = (one.fit.at[place], one.half_widths()[place]);
+            [at - width, at + width]
         });
         let places = self.places.iter().map(|at| [at[place]; 2]);
         let ends = fits.chain(places);
@@ -69,15 +69,28 @@ pub fn best_of(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::calibrate::intervals::Kin;
 
-    fn fit(at: f64, slope: f64) -> Fit {
-        Fit { at: vec![at], residuals: vec![0.0; 12], slopes: vec![vec![slope]; 12], fresh: true }
+    /// A residual for each of twelve probes, of that slope everywhere.
+    struct Straight(f64);
+
+    impl Problem for Straight {
+        fn residuals(&self, places: &[Vec<f64>], _: u64) -> Result<Vec<Vec<f64>>> {
+            Ok(places.iter().map(|at| vec![self.0 * at[0]; 12]).collect())
+        }
     }
 
     fn of(ats: &[f64], slope: f64, places: &[f64]) -> std::result::Result<[f64; 2], String> {
-        let fits = ats.iter().map(|at| fit(*at, slope)).collect();
+        let kin: Vec<Kin> = (0..12).map(|probe| Kin { probe, pull: 50.0 }).collect();
+        let fit = |at: &f64| {
+            let (at, slopes) = (vec![*at], Vec::new());
+            let fit = Fit { at, residuals: vec![0.0; 12], slopes, converged: true };
+            Sharp::of(&Straight(slope), &kin, fit).unwrap()
+        };
         let places = places.iter().map(|at| vec![*at]).collect();
-        told(AsGood { fits, places }.interval(0))
+        let all = AsGood { fits: ats.iter().map(fit).collect(), places };
+        assert_eq!(all.is_silent(0), slope == 0.0);
+        told(all.interval(0))
     }
 
     #[test]

@@ -2,7 +2,8 @@
 //! it.
 //!
 //! Errors that are expected, as shares: of means and rates 2 % (what addresses drawn by another
-//! seed change, and what fio's own repetitions differ by), of percentiles 2 % at the median to 5 % at
+//! seed change, and what fio's own repetitions differ by; in a closed loop they are one observation,
+//! told twice, so that each counts half), of percentiles 2 % at the median to 5 % at
 //! the 99th (a bin of fio is 1.6 % wide, and few requests decide a tail). Percentiles beyond are
 //! shown, not fitted: what makes them (retries, patrols, the host) is nothing that a time explains.
 //! A residual beyond [`LINEAR`] counts linearly, so that what the model lacks altogether does not
@@ -10,12 +11,15 @@
 
 use ftlab_report::calibration::Figures;
 
-/// Expected errors of mean and rate.
-const WHOLE: f64 = 0.02;
+/// Expected errors of mean and rate, of which each counts half.
+const WHOLE: f64 = 0.02 * std::f64::consts::SQRT_2;
 /// Of the percentiles that are fitted, in the order of the table.
 const PERCENTILES: [f64; 4] = [0.02, 0.03, 0.03, 0.05];
 /// Logarithm of a ratio from which on it counts linearly.
 const LINEAR: f64 = 0.4;
+
+/// Place of the rate among the figures.
+const RATE: usize = 1;
 
 /// A figure that was measured and simulated: the logarithm of simulated over measured, and the
 /// expected error.
@@ -36,6 +40,13 @@ pub fn ratios(measured: &Figures, simulated: &Figures) -> Vec<(f64, f64)> {
 pub fn residuals(measured: &Figures, simulated: &Figures) -> Vec<f64> {
     let one = |(ratio, error): (f64, f64)| tamed(ratio) / error;
     ratios(measured, simulated).into_iter().map(one).collect()
+}
+
+/// Of each residual what it becomes when all measured times are longer by a factor of e, and the rate
+/// is less by as much.
+pub fn pulls(measured: &Figures) -> Vec<f64> {
+    let errors = ratios(measured, measured).into_iter().enumerate();
+    errors.map(|(place, (_, error))| if place == RATE { 1.0 } else { -1.0 } / error).collect()
 }
 
 /// Huber's loss as a residual: half its square is the loss.
@@ -70,6 +81,9 @@ mod tests {
         assert_eq!(all.len(), 4, "mean, rate, two percentiles: {all:?}");
         assert_eq!((all[0], all[3]), (0.0, 0.0));
         assert!((all[2] - 1.1_f64.ln() / 0.02).abs() < 1e-9);
+        let expected = [-1.0 / WHOLE, 1.0 / WHOLE, -50.0, -20.0];
+        let pulls = pulls(&measured);
+        assert!(pulls.iter().zip(expected).all(|(a, b)| (a - b).abs() < 1e-9), "{pulls:?}");
         let far = 100.0_f64.ln();
         assert!(all[1] > 0.0 && all[1] < far / 0.02 / 2.0, "{all:?}");
     }

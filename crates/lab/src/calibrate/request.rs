@@ -11,9 +11,11 @@ use crate::calibrate::fio;
 use crate::calibrate::identified::IDENTIFIED_WITHIN;
 use crate::calibrate::jobs::Understood;
 use crate::calibrate::observations::{misfit, ratios};
+use crate::calibrate::problems::Target;
 use crate::calibrate::scale::in_topology;
-use crate::calibrate::search::{Found, Search, Time};
+use crate::calibrate::search::{Found, Search};
 use crate::calibrate::simulate::{Effort, SCHEME, Simulator};
+use crate::calibrate::times::{Bound, Time};
 use crate::calibrate::words::words;
 use crate::devices::{self, DeviceText};
 use crate::error::{Error, Result};
@@ -98,13 +100,9 @@ impl Request {
         let task = observer.begins(&work);
         let modes = self.precondition.clone();
         let simulator = Simulator::new(experiment, config.clone(), modes, jobs, task)?;
-        let search = Search {
-            simulator: &simulator,
-            measured: &understood.measured,
-            topologies: &topologies,
-            base: own_topology(&config),
-            effort: Effort::of(self.requests.unwrap_or(Effort::REQUESTS).max(REQUESTS_LEAST)),
-        };
+        let effort = Effort::of(self.requests.unwrap_or(Effort::REQUESTS).max(REQUESTS_LEAST));
+        let target = Target { simulator: &simulator, measured: &understood.measured, effort };
+        let search = Search { target, topologies: &topologies, base: own_topology(&config) };
         let result = search.run()?;
         let simulations = simulator.runs();
         drop(simulator);
@@ -197,9 +195,9 @@ impl Request {
         result: Found,
         config: &Config,
     ) -> Calibration {
-        let Found { topology, tried, times, simulated, fitted } = result;
-        let parameters =
-            times.into_iter().map(|Time { parameter, value, interval }| calibration::Parameter {
+        let Found { topology, tried, times, simulated, fitted, notes } = result;
+        let parameters = times.into_iter().map(|Time { parameter, value, interval, bound }| {
+            calibration::Parameter {
                 key: parameter.key().to_owned(),
                 about: parameter.about().to_owned(),
                 unit: parameter.unit(),
@@ -207,7 +205,16 @@ impl Request {
                 value,
                 interval: interval.as_ref().ok().copied(),
                 why: interval.err().unwrap_or_default(),
-            });
+                at_least: bound.and_then(|bound| match bound {
+                    Bound::AtLeast(value) => Some(value),
+                    Bound::AtMost(_) => None,
+                }),
+                at_most: bound.and_then(|bound| match bound {
+                    Bound::AtLeast(_) => None,
+                    Bound::AtMost(value) => Some(value),
+                }),
+            }
+        });
         let parameters: Vec<calibration::Parameter> = parameters.collect();
         let mut logs = Vec::new();
         let mut probes = Vec::new();
@@ -230,6 +237,7 @@ impl Request {
             });
         }
         let mut said = words(&probes, &parameters, logs.len());
+        said.extend(notes);
         said.extend(understood.notes);
         Calibration {
             schema: calibration::SCHEMA,

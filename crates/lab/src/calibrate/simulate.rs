@@ -12,7 +12,6 @@ use std::sync::{Mutex, PoisonError};
 use ftlab_engine::config::{Config, Optional, TimingProfile};
 use ftlab_report::RunResult;
 use ftlab_report::calibration::{Figures, Topology};
-use ftlab_report::result::LatencyParts;
 use rayon::prelude::*;
 
 use crate::calibrate::parameters::Parameter;
@@ -37,6 +36,12 @@ const QUEUE_DEPTH: u32 = 32;
 /// Requests of a brief simulation at least, where a whole one has as many.
 const BRIEF_LEAST: u64 = 250;
 
+/// Rounds of a closed loop, each of as many requests as are in flight, before those that count: all of
+/// the first come at once, so that its requests wait less than those behind them.
+const LEAD_ROUNDS: u64 = 8;
+/// The part of a workload that counts.
+const COUNTED: &str = "counted";
+
 /// How long probes are simulated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Effort {
@@ -44,7 +49,7 @@ pub struct Effort {
     pub requests: u64,
     /// Mapping units that they ask for, about.
     pub units: u64,
-    /// Requests at least, times the depth.
+    /// Requests at least, times the depth, beside those that are left out at the beginning and the end.
     pub rounds: u64,
 }
 
@@ -54,7 +59,7 @@ impl Effort {
 
     /// So many requests, fewer where they are large.
     pub fn of(requests: u64) -> Self {
-        Effort { requests, units: 8 * requests, rounds: 8 }
+        Effort { requests, units: 8 * requests, rounds: 16 }
     }
 
     /// A quarter of it, to rank topologies.
@@ -81,6 +86,8 @@ pub struct Point {
     pub probes: Vec<Probe>,
     /// How long.
     pub effort: Effort,
+    /// Which addresses are drawn, and the seed of the device: another draw is another repetition.
+    pub draw: u64,
 }
 
 /// Probes of a point that may begin with the like of one device.
@@ -187,7 +194,12 @@ impl<'a> Simulator<'a> {
             let runs: Vec<Experiment> =
                 probes.clone().map(|probe| self.experiment(shared, point, probe)).collect();
             let key = runs.iter().map(|run| format!("{} {:?}", run.workload, run.timing));
-            let key = format!("{} {}", shared.join(" "), key.collect::<Vec<_>>().join(" "));
+            let key = format!(
+                "{} {} {}",
+                point.draw,
+                shared.join(" "),
+                key.collect::<Vec<_>>().join(" ")
+            );
             Group { probes: probes.collect(), places, runs, key }
         };
         Ok(places(&point.probes).into_iter().map(one).collect())
@@ -226,7 +238,7 @@ impl<'a> Simulator<'a> {
             }
             self.runs.fetch_add(1, Ordering::Relaxed);
             going_on(self.task.advance(result.workload.requests))?;
-            all.push(figures(&result, *probe));
+            all.push(figures(&result, *probe)?);
         }
         Ok(all)
     }
@@ -256,7 +268,8 @@ impl<'a> Simulator<'a> {
         Ok(all)
     }
 
-    /// The run of a probe.
+    /// The run of a probe: what leads into the closed loop, what counts, and what keeps it going until
+    /// all that counts is done.
     fn experiment(&self, shared: &[String], point: &Point, probe: Probe) -> Experiment {
         let requests = point.effort.requests_of(probe, self.config.device.unit_bytes());
         let Probe { pattern, bytes, depth } = probe;
@@ -266,13 +279,24 @@ impl<'a> Simulator<'a> {
             (Pattern::Write, None) => "fill,cache=warm".parse(),
             (Pattern::RandWrite, None) => "steady:0.25x,cache=warm".parse(),
         };
+        let part = |name: &str, count: u64, seed: u64| {
+            let seed = 3 * point.draw + seed;
+            format!("{name}=({}:bs={bytes},count={count},seed={seed})", pattern.name())
+        };
+        let depth_requests = u64::from(depth);
+        let parts = [
+            part("lead", LEAD_ROUNDS * depth_requests, 1),
+            part(COUNTED, requests, 2),
+            part("end", depth_requests, 3),
+        ];
         Experiment {
             schemes: SCHEME.into(),
             buffer: None,
             set: shared.iter().map(String::as_str).collect(),
-            workload: format!("{}:bs={bytes},count={requests},seed=1", pattern.name()),
+            workload: format!("phases:{}", parts.join(",")),
             precondition: precondition.expect("a mode that is legal"),
             timing: Some(Timing::ClosedLoop { depth: Some(depth) }),
+            seed: self.base.seed.wrapping_add(point.draw),
             ..self.base.clone()
         }
     }
@@ -293,18 +317,23 @@ fn places(probes: &[Probe]) -> Vec<Vec<usize>> {
     all
 }
 
-fn figures(result: &RunResult, probe: Probe) -> Figures {
-    let LatencyParts { system, .. } = match probe.pattern.writes() {
-        true => &result.latency_ns.write,
-        false => &result.latency_ns.read,
+/// Of the part that counts. Its rate follows from its mean: so many requests are always in flight.
+fn figures(result: &RunResult, probe: Probe) -> Result<Figures> {
+    let counted = result.phases.iter().find(|part| part.name == COUNTED);
+    let latency = counted.map(|part| match probe.pattern.writes() {
+        true => &part.latency_ns.write,
+        false => &part.latency_ns.read,
+    });
+    let Some(latency) = latency.filter(|latency| latency.count > 0) else {
+        return Err(Error::Run(format!("{probe}: none of its requests was completed")));
     };
-    let p = &system.percentile;
+    let p = &latency.percentile;
     let percentiles = [p.p50, p.p90, p.p95, p.p99, p.p99_9, p.p99_99];
-    Figures {
-        mean_ns: system.mean,
-        iops: result.iops,
+    Ok(Figures {
+        mean_ns: latency.mean,
+        iops: f64::from(probe.depth) * 1e9 / latency.mean.max(1.0),
         percentile_ns: percentiles.map(|time| Some(time as f64)),
-    }
+    })
 }
 
 #[cfg(test)]
@@ -328,7 +357,7 @@ mod tests {
         let count = |bytes, depth| {
             Effort::of(4_000).requests_of(Probe { pattern: Pattern::Read, bytes, depth }, 4096)
         };
-        assert_eq!([count(4096, 1), count(131_072, 1), count(131_072, 256)], [4_000, 1_000, 2_048]);
+        assert_eq!([count(4096, 1), count(131_072, 1), count(131_072, 256)], [4_000, 1_000, 4_096]);
         assert_eq!(Effort::of(4_000).brief().requests, 1_000);
     }
 }

@@ -260,6 +260,8 @@ mod tests {
             value,
             interval: Some([value, value]),
             why: String::new(),
+            at_least: None,
+            at_most: None,
         };
         let told = |key: &str, value: f64| unlikely(&parameter(key, value));
         assert!(told("timing.program", 100.0).unwrap().contains("at 0.10 times the base's"));

@@ -51,23 +51,55 @@ impl Calibration {
     /// What the topology is worth, in a sentence.
     #[must_use]
     pub fn topology_verdict(&self) -> String {
-        let alike = self.topologies.iter().filter(|tried| tried.alike).count();
-        let tried = self.topologies.len();
-        match (tried, alike) {
+        let alike: Vec<String> = self.alike();
+        match (self.topologies.len(), alike.len()) {
             (1, _) => "Topology: stated, no other was tried.".to_owned(),
-            (_, 0 | 1) => {
-                format!("Topology: the best of {tried}; the others that were fitted fit worse.")
-            }
-            _ => format!(
-                "Topology: not identifiable from these probes; {alike} of {tried} fit as well: {}.",
-                self.topologies
-                    .iter()
-                    .filter(|tried| tried.alike)
-                    .map(|tried| tried.topology.to_string())
-                    .collect::<Vec<_>>()
-                    .join(", ")
-            ),
+            (_, 0 | 1) => format!("Topology: {}", self.looked_at()),
+            (tried, count) => format!(
+                "Topology: not identifiable from these probes; {count} of {tried} fit as well: {}. \
+                 {}",
+                alike.join(", "),
+                self.unfitted()
+            )
+            .trim_end()
+            .to_owned(),
         }
+    }
+
+    /// Topologies that fit as well as each other.
+    #[must_use]
+    pub fn alike(&self) -> Vec<String> {
+        let alike = self.topologies.iter().filter(|tried| tried.alike);
+        alike.map(|tried| tried.topology.to_string()).collect()
+    }
+
+    /// What the chosen topology is the best of.
+    fn looked_at(&self) -> String {
+        let fitted = self.count(Stage::Fitted);
+        let best = match fitted {
+            0 | 1 => "the nearest; no other came near enough to be fitted to the end.".to_owned(),
+            _ => format!("the best of {fitted} that were fitted to the end; the others fit worse."),
+        };
+        format!("{best} {}", self.unfitted()).trim_end().to_owned()
+    }
+
+    /// What was not compared to the end.
+    fn unfitted(&self) -> String {
+        let count = |stage, words: &str| match self.count(stage) {
+            0 => None,
+            count => Some(format!("{count} {words}")),
+        };
+        let briefly = count(Stage::Screened, "by brief simulations");
+        let estimated = count(Stage::Estimated, "by a queueing model alone");
+        let parts: Vec<String> = briefly.into_iter().chain(estimated).collect();
+        match parts.is_empty() {
+            true => String::new(),
+            false => format!("Farther off, and not fitted to the end: {}.", parts.join(", ")),
+        }
+    }
+
+    fn count(&self, stage: Stage) -> usize {
+        self.topologies.iter().filter(|tried| tried.stage == stage).count()
     }
 }
 
@@ -77,7 +109,7 @@ fn parameter(one: &Parameter) -> Vec<String> {
     let value = |value: f64| if value > 0.0 { shown(value) } else { free.to_owned() };
     let interval = match one.interval {
         Some([low, high]) => format!("{} to {}", shown(low), shown(high)),
-        None => "not identifiable from these probes".to_owned(),
+        None => one.limit().unwrap_or_else(|| "not identifiable from these probes".to_owned()),
     };
     let (base, fitted) = (value(one.base), value(one.value));
     vec![format!("{} ({})", one.key, one.about), base, fitted, interval]
@@ -89,10 +121,11 @@ fn topology(tried: &Tried, chosen: bool) -> Vec<String> {
         Stage::Screened => "fitted briefly",
         Stage::Estimated => "estimated",
     };
-    let verdict = match (chosen, tried.alike) {
-        (true, _) => "chosen",
-        (false, true) => "fits as well",
-        (false, false) => "fits worse",
+    let verdict = match (chosen, tried.alike, tried.stage) {
+        (true, ..) => "chosen",
+        (false, true, _) => "fits as well",
+        (false, false, Stage::Fitted) => "fits worse",
+        (false, false, _) => "farther off, not fitted to the end",
     };
     vec![tried.topology.to_string(), off(tried.misfit), looked.to_owned(), verdict.to_owned()]
 }
