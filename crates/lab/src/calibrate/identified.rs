@@ -17,7 +17,7 @@ pub fn told([low, high]: [f64; 2]) -> std::result::Result<[f64; 2], String> {
         factor if factor < 1e6 => {
             Err(format!("its interval reaches a factor of {factor:.0} to either side"))
         }
-        _ => Err("no figure that is fitted depends on it, or none on it alone".to_owned()),
+        _ => Err("no figure depends on it alone, or there are too few probes".to_owned()),
     }
 }
 
@@ -105,6 +105,6 @@ mod tests {
         let why = of(&[0.0, 2.0], 50.0, &[]).unwrap_err();
         assert_eq!(why, "its interval reaches a factor of 2.8 to either side");
         let why = of(&[0.0], 0.0, &[]).unwrap_err();
-        assert!(why.starts_with("no figure that is fitted depends on it"), "{why}");
+        assert!(why.starts_with("no figure depends on it alone"), "{why}");
     }
 }

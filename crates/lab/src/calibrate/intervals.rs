@@ -11,14 +11,15 @@
 //! decide.
 //!
 //! Slopes are taken anew for this: to both sides, under several draws of what is drawn by lot, since
-//! a simulation answers a small step with as large an accident. A parameter whose slopes are no
-//! larger than their accidents, alone or beside the others, has no interval.
+//! a simulation answers a small step with as large an accident. Slopes of a probe that are no larger
+//! than their accidents count as none; a parameter that is left with none, or with none that the
+//! others have not, has no interval.
 
 use crate::calibrate::squares::{Fit, Problem, dot, inverse, products};
 use crate::error::Result;
 
 /// How far a parameter is moved to either side for its slope.
-const DIFFERENCE: f64 = 0.1;
+const DIFFERENCE: f64 = 0.15;
 /// Draws over which slopes are averaged.
 const DRAWS: u64 = 2;
 /// By so much must the squares of slopes exceed what their accidents bring about: what F of eight and
@@ -64,18 +65,20 @@ impl Sharp {
         let draws =
             (0..DRAWS).map(|draw| problem.residuals(&places, draw)).collect::<Result<Vec<_>>>()?;
         let mut slopes = vec![vec![0.0; count]; fit.residuals.len()];
-        let mut noise = vec![0.0; count];
-        for (row, slopes) in slopes.iter_mut().enumerate() {
-            for (place, slope) in slopes.iter_mut().enumerate() {
+        let mut accidents = slopes.clone();
+        for row in 0..slopes.len() {
+            for place in 0..count {
                 let one = |all: &Vec<Vec<f64>>| {
                     (all[2 * place][row] - all[2 * place + 1][row]) / (2.0 * DIFFERENCE)
                 };
                 let each: Vec<f64> = draws.iter().map(one).collect();
-                *slope = each.iter().sum::<f64>() / DRAWS as f64;
-                let apart: f64 = each.iter().map(|one| (one - *slope).powi(2)).sum();
-                noise[place] += apart / (DRAWS * (DRAWS - 1)) as f64;
+                let mean = each.iter().sum::<f64>() / DRAWS as f64;
+                let apart: f64 = each.iter().map(|one| (one - mean).powi(2)).sum();
+                slopes[row][place] = mean;
+                accidents[row][place] = apart / (DRAWS * (DRAWS - 1)) as f64;
             }
         }
+        let noise = without_accidents(&mut slopes, &accidents, kin);
         Ok(Sharp { fit: Fit { slopes, ..fit }, noise, kin: kin.to_vec() })
     }
 
@@ -122,20 +125,7 @@ impl Sharp {
         let residuals = &self.fit.residuals;
         let count = inverse.len();
         let probes = by_probe(&self.kin);
-        // The error that all figures of a probe share, and what is left.
-        let shared = |rows: &[usize]| {
-            let pulls: f64 = rows.iter().map(|row| self.kin[*row].pull.powi(2)).sum();
-            rows.iter().map(|row| self.kin[*row].pull * residuals[*row]).sum::<f64>() / pulls
-        };
-        let mut common = 0.0;
-        let mut left = 0.0;
-        for rows in &probes {
-            let own = shared(rows);
-            common += own * own / freedom;
-            let rest = rows.iter().map(|row| residuals[*row] - own * self.kin[*row].pull);
-            left += rest.map(|rest| rest * rest).sum::<f64>();
-        }
-        let left = (left / (residuals.len() - probes.len()).max(1) as f64).max(1.0);
+        let Yardstick { common, left, .. } = Yardstick::with(residuals, &self.kin, freedom);
         let decides =
             |row: usize| -> Vec<f64> { inverse.iter().map(|own| dot(own, &slopes[row])).collect() };
         let (mut clustered, mut pooled) = (vec![0.0; count], vec![0.0; count]);
@@ -148,7 +138,7 @@ impl Sharp {
                 };
                 clustered[i] += sum(&|row| freed[row]).powi(2);
                 pooled[i] += common * sum(&|row| self.kin[rows[row]].pull).powi(2);
-                pooled[i] += left * sum(&|row| decided[row][i]);
+                pooled[i] += left * decided.iter().map(|own| own[i].powi(2)).sum::<f64>();
             }
         }
         clustered.into_iter().zip(pooled).map(|(one, other)| f64::max(one, other)).collect()
@@ -184,13 +174,93 @@ fn freedom(slopes: &[Vec<f64>], kin: &[Kin]) -> f64 {
     by_probe(kin).len() as f64 - decided
 }
 
-/// By so much must squares exceed those of the best fit, that a fit is told from it at 95 %: as F of
-/// two degrees of freedom and of those that are left, in units of what is left unexplained for each
-/// probe beyond parameters, which is no less than was expected.
-pub fn told_apart(best: &Fit, kin: &[Kin]) -> f64 {
-    let freedom = freedom(&best.slopes, kin).max(1.0);
-    let unexplained = (best.squares() / freedom).max(1.0);
-    unexplained * freedom * (0.05_f64.powf(-2.0 / freedom) - 1.0)
+/// Takes slopes of a probe for none that are no larger than their accidents, which are as large as those
+/// of most parameters, at least. What accidents are left adds to the squares of each parameter.
+fn without_accidents(slopes: &mut [Vec<f64>], accidents: &[Vec<f64>], kin: &[Kin]) -> Vec<f64> {
+    let count = slopes.first().map_or(0, Vec::len);
+    let mut noise = vec![0.0; count];
+    for rows in by_probe(kin) {
+        let sum = |place: usize| rows.iter().map(|row| accidents[*row][place]).sum();
+        let own: Vec<f64> = (0..count).map(sum).collect();
+        let mut sorted = own.clone();
+        sorted.sort_by(f64::total_cmp);
+        let usual = sorted.get(count / 2).copied().unwrap_or(0.0);
+        for place in 0..count {
+            let noisy = own[place].max(usual);
+            let squares: f64 = rows.iter().map(|row| slopes[*row][place].powi(2)).sum();
+            match squares > BEYOND_ACCIDENTS * noisy {
+                true => noise[place] += noisy,
+                false => rows.iter().for_each(|row| slopes[*row][place] = 0.0),
+            }
+        }
+    }
+    noise
+}
+
+/// What fits are compared by: the squares of the error that the figures of a probe share and of what is
+/// left, each in units of its size at the best fit.
+#[derive(Clone, Debug)]
+pub struct Yardstick {
+    /// Variance of the shared error.
+    common: f64,
+    /// Variance of what is left of a residual.
+    left: f64,
+    kin: Vec<Kin>,
+    /// What is no worse than the best.
+    most: f64,
+}
+
+impl Yardstick {
+    /// By the best fit: another is told from it at 95 %, as F of two degrees of freedom and of those
+    /// that are left.
+    pub fn of(best: &Fit, kin: &[Kin]) -> Self {
+        let freedom = freedom(&best.slopes, kin).max(1.0);
+        let mut own = Self::with(&best.residuals, kin, freedom);
+        own.most = own.length(&best.residuals) + freedom * (0.05_f64.powf(-2.0 / freedom) - 1.0);
+        own
+    }
+
+    /// Whether these residuals are no worse than those of the best, as far as anybody can tell.
+    pub fn bears(&self, residuals: &[f64]) -> bool {
+        self.length(residuals) <= self.most
+    }
+
+    fn with(residuals: &[f64], kin: &[Kin], freedom: f64) -> Self {
+        let parts = parts(residuals, kin);
+        let shared = parts.iter().map(|part| part.shared.powi(2)).sum::<f64>();
+        let left = parts.iter().map(|part| part.left).sum::<f64>();
+        let more = (residuals.len() - parts.len()).max(1) as f64;
+        let (common, left) = (shared / freedom, (left / more).max(1.0));
+        Yardstick { common, left, kin: kin.to_vec(), most: f64::INFINITY }
+    }
+
+    fn length(&self, residuals: &[f64]) -> f64 {
+        let one = |part: Part| {
+            part.shared.powi(2) / self.common.max(1.0 / part.pulls) + part.left / self.left
+        };
+        parts(residuals, &self.kin).into_iter().map(one).sum()
+    }
+}
+
+/// Residuals of a probe.
+struct Part {
+    /// The error that its figures share.
+    shared: f64,
+    /// Squares of what is left.
+    left: f64,
+    /// Squares of the pulls.
+    pulls: f64,
+}
+
+fn parts(residuals: &[f64], kin: &[Kin]) -> Vec<Part> {
+    let one = |rows: Vec<usize>| {
+        let pulls: f64 = rows.iter().map(|row| kin[*row].pull.powi(2)).sum();
+        let sum: f64 = rows.iter().map(|row| kin[*row].pull * residuals[*row]).sum();
+        let shared = sum / pulls;
+        let rest = rows.iter().map(|row| residuals[*row] - shared * kin[*row].pull);
+        Part { shared, left: rest.map(|rest| rest * rest).sum(), pulls }
+    };
+    by_probe(kin).into_iter().map(one).collect()
 }
 
 /// The value that Student's distribution of so many degrees of freedom, a whole number, exceeds to
@@ -296,15 +366,22 @@ mod tests {
         assert!(widths[0] < 0.05 && widths[1] == f64::INFINITY, "{widths:?}");
     }
 
+    /// Another value of a time is told from the best by many probes where few do not, and by figures
+    /// that err together only as by one.
     #[test]
-    fn few_probes_tell_less_apart() {
-        let fit = |count: usize| Fit {
-            at: vec![0.0],
-            residuals: vec![0.5; count],
-            slopes: vec![vec![50.0]; count],
-            converged: true,
+    fn few_probes_and_figures_that_err_together_tell_less_apart() {
+        let bears = |probes: usize, figures: usize, off: f64| {
+            let rows = (0..probes * figures).map(|row| Kin { probe: row / figures, pull: 1.0 });
+            let kin: Vec<Kin> = rows.collect();
+            let sign = |kin: &Kin| if kin.probe % 2 == 0 { 4.0 } else { -4.0 };
+            let residuals: Vec<f64> = kin.iter().map(sign).collect();
+            let slopes = vec![vec![50.0]; residuals.len()];
+            let there = residuals.iter().map(|own| own + off).collect::<Vec<_>>();
+            let fit = Fit { at: vec![0.0], residuals, slopes, converged: true };
+            Yardstick::of(&fit, &kin).bears(&there)
         };
-        assert!((told_apart(&fit(2000), &each(2000)) - 5.99).abs() < 0.05);
-        assert!((told_apart(&fit(3), &each(3)) - 38.0).abs() < 0.5);
+        assert!(bears(100, 1, 0.9) && !bears(100, 1, 1.1), "2.45 of 0.4 would be one deviation");
+        assert!(bears(100, 6, 0.9) && !bears(100, 6, 1.1), "six times as many figures, one probe");
+        assert!(bears(4, 1, 7.0) && !bears(4, 1, 20.0));
     }
 }

@@ -4,7 +4,9 @@
 //! Errors that are expected, as shares: of means and rates 2 % (what addresses drawn by another
 //! seed change, and what fio's own repetitions differ by; in a closed loop they are one observation,
 //! told twice, so that each counts half), of percentiles 2 % at the median to 5 % at
-//! the 99th (a bin of fio is 1.6 % wide, and few requests decide a tail). Percentiles beyond are
+//! the 99th (a bin of fio is 1.6 % wide, and few requests decide a tail), and more where times jump
+//! from one percentile to the next, since one request in a hundred more or less decides on which side
+//! of the jump it lies. Percentiles beyond are
 //! shown, not fitted: what makes them (retries, patrols, the host) is nothing that a time explains.
 //! A residual beyond [`LINEAR`] counts linearly, so that what the model lacks altogether does not
 //! decide the times of the rest (Huber 1964).
@@ -15,6 +17,8 @@ use ftlab_report::calibration::Figures;
 const WHOLE: f64 = 0.02 * std::f64::consts::SQRT_2;
 /// Of the percentiles that are fitted, in the order of the table.
 const PERCENTILES: [f64; 4] = [0.02, 0.03, 0.03, 0.05];
+/// Standard deviation of what lies anywhere on a length of one.
+const UNIFORM: f64 = 0.288_675;
 /// Logarithm of a ratio from which on it counts linearly.
 const LINEAR: f64 = 0.4;
 
@@ -29,11 +33,22 @@ pub fn ratios(measured: &Figures, simulated: &Figures) -> Vec<(f64, f64)> {
         (ratio(measured.mean_ns, simulated.mean_ns), WHOLE),
         (ratio(measured.iops, simulated.iops), WHOLE),
     ];
-    let pairs = measured.percentile_ns.iter().zip(&simulated.percentile_ns).zip(PERCENTILES);
-    all.extend(pairs.filter_map(|((measured, simulated), error)| {
-        Some((ratio((*measured)?, simulated.unwrap_or(1.0)), error))
+    let pairs = measured.percentile_ns.iter().zip(&simulated.percentile_ns);
+    all.extend(pairs.zip(PERCENTILES).enumerate().filter_map(|(place, ((own, other), error))| {
+        let error = error.max(steepness(measured, place));
+        Some((ratio((*own)?, other.unwrap_or(1.0)), error))
     }));
     all
+}
+
+/// The error of a percentile where the times about it jump: what a jump that lies anywhere between its
+/// neighbours makes of it.
+fn steepness(measured: &Figures, place: usize) -> f64 {
+    let known = |place: usize| measured.percentile_ns.get(place).copied().flatten();
+    let own = known(place).unwrap_or(1.0);
+    let below = place.checked_sub(1).and_then(known).unwrap_or(own);
+    let above = known(place + 1).unwrap_or(own);
+    (above / below).ln() * UNIFORM
 }
 
 /// Residuals in units of their expected errors.
@@ -73,7 +88,7 @@ mod tests {
 
     #[test]
     fn figures_become_residuals_and_what_was_not_measured_none() {
-        let percentile_ns = [Some(100.0), None, None, Some(200.0), Some(9.0), None];
+        let percentile_ns = [Some(100.0), None, None, Some(200.0), Some(200.0), None];
         let measured = Figures { mean_ns: 100.0, iops: 10.0, percentile_ns };
         let percentile_ns = [Some(110.0), Some(1.0), Some(1.0), Some(200.0), Some(1.0), Some(1.0)];
         let simulated = Figures { mean_ns: 100.0, iops: 1000.0, percentile_ns };
@@ -86,6 +101,11 @@ mod tests {
         assert!(pulls.iter().zip(expected).all(|(a, b)| (a - b).abs() < 1e-9), "{pulls:?}");
         let far = 100.0_f64.ln();
         assert!(all[1] > 0.0 && all[1] < far / 0.02 / 2.0, "{all:?}");
+        let percentile_ns = [Some(1.0), Some(1.0), Some(1.0), Some(8.0), Some(8.0), None];
+        let steep = Figures { percentile_ns, ..measured };
+        let errors: Vec<f64> = ratios(&steep, &steep).into_iter().map(|(_, error)| error).collect();
+        let jump = 8.0_f64.ln() * UNIFORM;
+        assert_eq!(errors[2..], [0.02, 0.03, jump, jump], "p95 lies below the jump, p99 above");
     }
 
     #[test]

@@ -8,7 +8,7 @@
 use ftlab_report::calibration::{Figures, Stage, Topology, Tried};
 
 use crate::calibrate::identified::best_of;
-use crate::calibrate::intervals::told_apart;
+use crate::calibrate::intervals::Yardstick;
 use crate::calibrate::jobs::Measured;
 use crate::calibrate::observations::{misfit, ratios};
 use crate::calibrate::parameters::Parameter;
@@ -255,11 +255,11 @@ impl<'a> Search<'a> {
         let first = &candidates[0];
         let best = first.fit.squares();
         let brief = self.brief().target.by_simulation(first.topology, parameters);
-        let alike = best + told_apart(&first.fit, &brief.keeping(self.few()).kin());
+        let yardstick = Yardstick::of(&first.fit, &brief.keeping(self.few()).kin());
         let near = |(place, one): &(usize, &Candidate)| {
             let squares = one.fit.squares();
             let near = *place < FITTED && squares <= (FITTED_WITHIN * best).max(best + 50.0);
-            one.stage == Stage::Screened && (near || squares <= alike)
+            one.stage == Stage::Screened && (near || yardstick.bears(&one.fit.residuals))
         };
         let count = candidates.iter().enumerate().take_while(near).count().max(1);
         for candidate in &mut candidates[..count] {
@@ -278,8 +278,8 @@ impl<'a> Search<'a> {
     fn choose(&self, fitted: &[Candidate], parameters: &[Parameter]) -> (usize, Vec<Topology>) {
         let best = &fitted[0];
         let kin = self.target.by_simulation(best.topology, parameters).kin();
-        let most = best.fit.squares() + told_apart(&best.fit, &kin);
-        let is_alike = |one: &Candidate| one.fit.squares() <= most;
+        let yardstick = Yardstick::of(&best.fit, &kin);
+        let is_alike = |one: &Candidate| yardstick.bears(&one.fit.residuals);
         let alike = fitted.iter().filter(|one| is_alike(one)).map(|one| one.topology).collect();
         let own = fitted.iter().position(|one| one.topology == self.base && is_alike(one));
         (own.unwrap_or(0), alike)

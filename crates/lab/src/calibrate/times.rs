@@ -5,7 +5,7 @@ use std::result::Result as StdResult;
 use ftlab_report::calibration::Topology;
 
 use crate::calibrate::identified::{AsGood, told};
-use crate::calibrate::intervals::told_apart;
+use crate::calibrate::intervals::Yardstick;
 use crate::calibrate::parameters::Parameter;
 use crate::calibrate::problems::{BySimulation, Target};
 use crate::error::Result;
@@ -54,8 +54,8 @@ pub fn times(
     let best = &valleys.fits[0].fit;
     let problem = target.by_simulation(topology, parameters);
     let values = parameters.iter().copied().zip(best.at.iter().map(|log| log.exp()));
-    let most = best.squares() + told_apart(best, &problem.kin());
-    let mut settling = Settling { problem: &problem, values: values.collect(), most };
+    let yardstick = Yardstick::of(best, &problem.kin());
+    let mut settling = Settling { problem: &problem, values: values.collect(), yardstick };
     let mut all = Vec::new();
     for parameter in Parameter::ALL {
         let base = parameter.base(config);
@@ -87,8 +87,8 @@ struct Settling<'a> {
     problem: &'a BySimulation<'a>,
     /// Those that are not the base's.
     values: Vec<(Parameter, f64)>,
-    /// Squares of what is no worse than the fit.
-    most: f64,
+    /// What is no worse than the fit.
+    yardstick: Yardstick,
 }
 
 impl Settling<'_> {
@@ -119,8 +119,7 @@ impl Settling<'_> {
 
     fn bears(&self, times: Vec<(Parameter, f64)>) -> Result<bool> {
         let figures = self.problem.target.simulator.figures(&[self.problem.point_with(times)])?;
-        let squares: f64 = self.problem.off(&figures[0]).iter().map(|off| off * off).sum();
-        Ok(squares <= self.most)
+        Ok(self.yardstick.bears(&self.problem.off(&figures[0])))
     }
 }
 

@@ -4,7 +4,7 @@
 use ftlab_report::calibration::Topology;
 
 use crate::calibrate::identified::AsGood;
-use crate::calibrate::intervals::{Sharp, told_apart};
+use crate::calibrate::intervals::{Sharp, Yardstick};
 use crate::calibrate::parameters::Parameter;
 use crate::calibrate::problems::Target;
 use crate::calibrate::squares::{self, Fit};
@@ -35,29 +35,29 @@ pub fn valleys(
         |from: &Fit, held: &[_]| following(target, topology, parameters, &from.at, held);
     let (mut all, mut beside) = (vec![found.clone()], Vec::new());
     for held in [vec![hosts.quick, hosts.wide], vec![hosts.slow], vec![hosts.narrow]] {
-        let (at, squares) = following(&found, &held)?;
+        let (at, residuals) = following(&found, &held)?;
         all.push(squares::fit(&problem, &at, &bounds, steps)?);
-        beside.push((at, squares));
+        beside.push((at, residuals));
     }
     beside.push(following(&all[1], &[hosts.quick])?);
     all.sort_by(|a, b| a.squares().total_cmp(&b.squares()));
     let kin = problem.kin();
-    let most = all[0].squares() + told_apart(&all[0], &kin);
-    all.retain(|one| one.squares() <= most);
-    let beside = beside.into_iter().filter(|(_, squares)| *squares <= most);
+    let yardstick = Yardstick::of(&all[0], &kin);
+    all.retain(|one| yardstick.bears(&one.residuals));
+    let beside = beside.into_iter().filter(|(_, residuals)| yardstick.bears(residuals));
     let sharp = |fit| Sharp::of(&problem, &kin, fit);
     let fits = all.into_iter().map(sharp).collect::<Result<_>>()?;
     Ok(AsGood { fits, places: beside.map(|(at, _)| at).collect() })
 }
 
-/// Where the other parameters go when some are held, and the squares there.
+/// Where the other parameters go when some are held, and the residuals there.
 fn following(
     target: Target<'_>,
     topology: Topology,
     parameters: &[Parameter],
     from: &[f64],
     held: &[(Parameter, f64)],
-) -> Result<(Vec<f64>, f64)> {
+) -> Result<(Vec<f64>, Vec<f64>)> {
     let value = |one: &Parameter| held.iter().find(|(held, _)| held == one);
     let places: Vec<usize> =
         (0..parameters.len()).filter(|place| value(&parameters[*place]).is_none()).collect();
@@ -72,7 +72,7 @@ fn following(
         let own = others.iter().position(|other| other == one).map(|own| followed.at[own]);
         at[place] = own.or(value(one).map(|(_, value)| value.ln())).unwrap_or(at[place]);
     }
-    Ok((at, followed.squares()))
+    Ok((at, followed.residuals))
 }
 
 /// What to hold of the host.
