@@ -26,6 +26,18 @@ pub struct Measured {
     pub job: String,
     /// What came out.
     pub figures: Figures,
+    /// Whether its percentiles are fitted.
+    pub tails: bool,
+}
+
+impl Measured {
+    /// The figures that are fitted.
+    pub fn fitted(&self) -> Figures {
+        match self.tails {
+            true => self.figures.clone(),
+            false => Figures { percentile_ns: [None; 6], ..self.figures },
+        }
+    }
 }
 
 /// What jobs turned out to be.
@@ -117,7 +129,23 @@ impl Understood {
                 probe.depth
             ));
         }
-        Ok(Ok(Measured { probe, job: told.to_owned(), figures }))
+        Ok(Ok(Measured { probe, job: told.to_owned(), figures, tails: true }))
+    }
+
+    /// Writes are fitted by their means and rates alone.
+    pub fn leave_tails_of_writes(&mut self) {
+        let writes = self.measured.iter_mut().filter(|one| one.probe.pattern.writes());
+        let mut any = false;
+        for one in writes {
+            (one.tails, any) = (false, true);
+        }
+        if any {
+            self.notes.push(
+                "Percentiles of writes are shown, not fitted: the device is simulated with smaller \
+                 blocks, whose collections and erases are shorter and more frequent."
+                    .to_owned(),
+            );
+        }
     }
 
     fn note_shifted(&mut self) {

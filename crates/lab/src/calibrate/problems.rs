@@ -100,14 +100,14 @@ impl BySimulation<'_> {
     /// Residuals of these figures.
     pub fn off(&self, figures: &[Figures]) -> Vec<f64> {
         let pairs = self.places.iter().zip(figures);
-        let one = |(place, own): (&usize, _)| residuals(&self.measured(*place).figures, own);
+        let one = |(place, own): (&usize, _)| residuals(&self.measured(*place).fitted(), own);
         pairs.flat_map(one).collect()
     }
 
     /// What residuals have in common.
     pub fn kin(&self) -> Vec<Kin> {
         let one = |(probe, place): (usize, &usize)| {
-            let pulls = pulls(&self.measured(*place).figures).into_iter();
+            let pulls = pulls(&self.measured(*place).fitted()).into_iter();
             pulls.map(move |pull| Kin { probe, pull }).collect::<Vec<_>>()
         };
         self.places.iter().enumerate().flat_map(one).collect()
@@ -120,7 +120,7 @@ impl BySimulation<'_> {
     pub fn misfit(&self, fit: &Fit) -> Result<f64> {
         let figures = self.target.simulator.figures(&[self.point(&fit.at)])?.remove(0);
         let pairs = self.places.iter().zip(&figures);
-        let all = pairs.flat_map(|(place, own)| ratios(&self.measured(*place).figures, own));
+        let all = pairs.flat_map(|(place, own)| ratios(&self.measured(*place).fitted(), own));
         Ok(misfit(all.map(|(ratio, _)| ratio)))
     }
 

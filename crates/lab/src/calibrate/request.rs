@@ -80,7 +80,7 @@ impl Request {
     /// [`Error::Usage`]: files that fio did not write or that hold no probe, a base that is not
     /// legal; [`Error::Run`] where a run fails; [`Error::Cancelled`].
     pub fn run(&self, observer: &dyn Observer) -> Result<Calibrated> {
-        let (files, understood) = self.read()?;
+        let (files, mut understood) = self.read()?;
         let DeviceText { text, .. } = devices::text_of(&self.base)?;
         let overrides = selection::overrides(&self.set, self.buffer.as_deref())?;
         let base = devices::find(&self.base)?.config;
@@ -100,6 +100,9 @@ impl Request {
         let task = observer.begins(&work);
         let modes = self.precondition.clone();
         let simulator = Simulator::new(experiment, config.clone(), modes, jobs, task)?;
+        if !simulator.blocks_are_whole() {
+            understood.leave_tails_of_writes();
+        }
         let effort = Effort::of(self.requests.unwrap_or(Effort::REQUESTS).max(REQUESTS_LEAST));
         let target = Target { simulator: &simulator, measured: &understood.measured, effort };
         let search = Search { target, topologies: &topologies, base: own_topology(&config) };
@@ -221,7 +224,7 @@ impl Request {
         let both = understood.measured.into_iter().zip(simulated).zip(fitted);
         for ((measured, simulated), fitted) in both {
             let own: Vec<f64> =
-                ratios(&measured.figures, &simulated).into_iter().map(|(log, _)| log).collect();
+                ratios(&measured.fitted(), &simulated).into_iter().map(|(log, _)| log).collect();
             if fitted {
                 logs.extend_from_slice(&own);
             }

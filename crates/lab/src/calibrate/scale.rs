@@ -100,7 +100,7 @@ pub fn scaled(chosen: &Chosen) -> Scaled {
 }
 
 /// Pages of its blocks: few, yet as many of every type as the device has.
-fn pages_per_block(full: &Config) -> u32 {
+pub fn pages_per_block(full: &Config) -> u32 {
     let types = |list: usize| (list as u32).max(1);
     let (read, program) = (full.timing.read_pages.0.len(), full.timing.program_pages.0.len());
     let step = common_multiple(types(read), types(program));

@@ -116,7 +116,9 @@ impl<'a> Search<'a> {
         let off = |curve: Curve| {
             let own = measured.iter().zip(&figures);
             let own = own.filter(|(one, _)| one.probe.curve() == curve);
-            misfit(own.flat_map(|(one, figures)| ratios(&one.figures, figures)).map(|(log, _)| log))
+            misfit(
+                own.flat_map(|(one, figures)| ratios(&one.fitted(), figures)).map(|(log, _)| log),
+            )
         };
         Ok(self.target.curves().into_iter().map(|curve| (curve, off(curve))).collect())
     }

@@ -16,7 +16,7 @@ use rayon::prelude::*;
 
 use crate::calibrate::parameters::Parameter;
 use crate::calibrate::probe::{Pattern, Probe};
-use crate::calibrate::scale::{Scaled, in_topology, scaled};
+use crate::calibrate::scale::{Scaled, in_topology, pages_per_block, scaled};
 use crate::error::{Error, Result};
 use crate::experiment::Experiment;
 use crate::observer::{Silent, Task, going_on};
@@ -143,6 +143,12 @@ impl<'a> Simulator<'a> {
     /// The settings of the base.
     pub fn config(&self) -> &Config {
         &self.config
+    }
+
+    /// Whether blocks are simulated as large as they are; tails of writes, which a collection and its
+    /// erase make, are not those of the device where they are not.
+    pub fn blocks_are_whole(&self) -> bool {
+        pages_per_block(&self.config) == self.config.device.pages_per_block
     }
 
     /// Runs so far.
