@@ -25,9 +25,19 @@ const LINEAR: f64 = 0.4;
 /// Place of the rate among the figures.
 const RATE: usize = 1;
 
+/// What is fitted of a probe.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Fitted {
+    /// Its figures; percentiles that are not fitted are unknown.
+    pub figures: Figures,
+    /// The least error that is expected of each.
+    pub error_least: f64,
+}
+
 /// A figure that was measured and simulated: the logarithm of simulated over measured, and the
 /// expected error.
-pub fn ratios(measured: &Figures, simulated: &Figures) -> Vec<(f64, f64)> {
+pub fn ratios(measured: &Fitted, simulated: &Figures) -> Vec<(f64, f64)> {
+    let Fitted { figures: measured, error_least } = measured;
     let ratio = |measured: f64, simulated: f64| (simulated.max(1e-9) / measured).ln();
     let mut all = vec![
         (ratio(measured.mean_ns, simulated.mean_ns), WHOLE),
@@ -38,7 +48,7 @@ pub fn ratios(measured: &Figures, simulated: &Figures) -> Vec<(f64, f64)> {
         let error = error.max(steepness(measured, place));
         Some((ratio((*own)?, other.unwrap_or(1.0)), error))
     }));
-    all
+    all.into_iter().map(|(ratio, error)| (ratio, error.max(*error_least))).collect()
 }
 
 /// The error of a percentile where the times about it jump: what a jump that lies anywhere between its
@@ -52,15 +62,15 @@ fn steepness(measured: &Figures, place: usize) -> f64 {
 }
 
 /// Residuals in units of their expected errors.
-pub fn residuals(measured: &Figures, simulated: &Figures) -> Vec<f64> {
+pub fn residuals(measured: &Fitted, simulated: &Figures) -> Vec<f64> {
     let one = |(ratio, error): (f64, f64)| tamed(ratio) / error;
     ratios(measured, simulated).into_iter().map(one).collect()
 }
 
 /// Of each residual what it becomes when all measured times are longer by a factor of e, and the rate
 /// is less by as much.
-pub fn pulls(measured: &Figures) -> Vec<f64> {
-    let errors = ratios(measured, measured).into_iter().enumerate();
+pub fn pulls(measured: &Fitted) -> Vec<f64> {
+    let errors = ratios(measured, &measured.figures).into_iter().enumerate();
     errors.map(|(place, (_, error))| if place == RATE { 1.0 } else { -1.0 } / error).collect()
 }
 
@@ -89,7 +99,8 @@ mod tests {
     #[test]
     fn figures_become_residuals_and_what_was_not_measured_none() {
         let percentile_ns = [Some(100.0), None, None, Some(200.0), Some(200.0), None];
-        let measured = Figures { mean_ns: 100.0, iops: 10.0, percentile_ns };
+        let figures = Figures { mean_ns: 100.0, iops: 10.0, percentile_ns };
+        let measured = Fitted { figures, error_least: 0.0 };
         let percentile_ns = [Some(110.0), Some(1.0), Some(1.0), Some(200.0), Some(1.0), Some(1.0)];
         let simulated = Figures { mean_ns: 100.0, iops: 1000.0, percentile_ns };
         let all = residuals(&measured, &simulated);
@@ -102,10 +113,19 @@ mod tests {
         let far = 100.0_f64.ln();
         assert!(all[1] > 0.0 && all[1] < far / 0.02 / 2.0, "{all:?}");
         let percentile_ns = [Some(1.0), Some(1.0), Some(1.0), Some(8.0), Some(8.0), None];
-        let steep = Figures { percentile_ns, ..measured };
-        let errors: Vec<f64> = ratios(&steep, &steep).into_iter().map(|(_, error)| error).collect();
+        let figures = Figures { percentile_ns, ..measured.figures };
+        let mut steep = Fitted { figures, error_least: 0.0 };
+        let errors = |of: &Fitted| -> Vec<f64> {
+            ratios(of, &of.figures).into_iter().map(|(_, error)| error).collect()
+        };
         let jump = 8.0_f64.ln() * UNIFORM;
-        assert_eq!(errors[2..], [0.02, 0.03, jump, jump], "p95 lies below the jump, p99 above");
+        assert_eq!(
+            errors(&steep)[2..],
+            [0.02, 0.03, jump, jump],
+            "p95 lies below the jump, p99 above"
+        );
+        steep.error_least = 0.1;
+        assert_eq!(errors(&steep)[..3], [0.1; 3]);
     }
 
     #[test]
