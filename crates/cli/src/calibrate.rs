@@ -28,6 +28,12 @@ pub fn calibrate(typed: &CalibrateArguments, watch: &Watch) -> Result<()> {
             out.display()
         )));
     }
+    if typed.html.as_ref() == Some(out) {
+        return Err(Error::usage(format!(
+            "--out and --html are both {}; legal: two files",
+            out.display()
+        )));
+    }
     watch.begin()?;
     let request = request(typed, base)?;
     let claim = |path: &Path| ResultFile::claim(path, &watch.unfinished);

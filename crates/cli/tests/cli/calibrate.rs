@@ -98,6 +98,10 @@ fn what_cannot_be_fitted_is_refused_and_nothing_is_written() {
         ("calibrate fio.json --out my.toml", vec!["--base"]),
         ("calibrate fio.json --base base.toml", vec!["--out"]),
         ("calibrate fio.json --base base.toml --out my.json", vec!["ends in .toml"]),
+        (
+            "calibrate fio.json --base base.toml --out my.toml --html my.toml",
+            vec!["--out and --html are both my.toml"],
+        ),
         ("calibrate fio.json --base base.toml --out there.toml", vec!["there.toml exists"]),
         ("calibrate fio.json --base bas.toml --out my.toml", vec!["bas.toml: cannot be read"]),
         ("calibrate fio.json --base tlc_nvm --out my.toml", vec!["tlc_nvm", "'tlc_nvme'"]),
@@ -142,5 +146,6 @@ fn the_job_file_has_the_probes_that_are_asked_for_and_says_that_it_destroys() {
     let steady = sections.iter().position(|one| *one == "[precondition-random]").unwrap();
     let writes = sections.iter().position(|one| one.starts_with("[randwrite")).unwrap();
     assert_eq!((sections.len(), sections[1]), (35, "[precondition-in-order]"));
+    assert!(text.contains("\nsteadystate=iops_slope:0.02%\n"), "{text}");
     assert_eq!(writes, steady + 1, "random writes are measured in steady state");
 }

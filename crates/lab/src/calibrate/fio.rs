@@ -45,8 +45,17 @@ pub struct Job {
     pub read: Option<Side>,
     /// Its writes.
     pub write: Option<Side>,
+    /// Whether its rate settled, where it was to run until then.
+    pub steadystate: Option<SteadyState>,
     /// Both together, under `unified_rw_reporting`.
     pub mixed: Option<IgnoredAny>,
+}
+
+/// How a job ended that was to run until its rate had settled.
+#[derive(Clone, Debug, Deserialize)]
+pub struct SteadyState {
+    /// 1 where it had.
+    pub attained: Option<u64>,
 }
 
 /// What a job did in one direction.

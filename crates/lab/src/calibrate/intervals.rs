@@ -137,7 +137,9 @@ impl Sharp {
                     (0..rows.len()).map(|row| decided[row][i] * by(row)).sum()
                 };
                 clustered[i] += sum(&|row| freed[row]).powi(2);
-                pooled[i] += common * sum(&|row| self.kin[rows[row]].pull).powi(2);
+                let pulls: f64 = rows.iter().map(|row| self.kin[*row].pull.powi(2)).sum();
+                let shared = common.max(1.0 / pulls);
+                pooled[i] += shared * sum(&|row| self.kin[rows[row]].pull).powi(2);
                 pooled[i] += left * decided.iter().map(|own| own[i].powi(2)).sum::<f64>();
             }
         }
@@ -227,10 +229,12 @@ impl Yardstick {
 
     fn with(residuals: &[f64], kin: &[Kin], freedom: f64) -> Self {
         let parts = parts(residuals, kin);
-        let shared = parts.iter().map(|part| part.shared.powi(2)).sum::<f64>();
+        // What little is expected of tells little of the others.
+        let pulls: f64 = parts.iter().map(|part| part.pulls).sum();
+        let shared: f64 = parts.iter().map(|part| part.pulls * part.shared.powi(2)).sum();
+        let common = shared / pulls * parts.len() as f64 / freedom;
         let left = parts.iter().map(|part| part.left).sum::<f64>();
-        let more = (residuals.len() - parts.len()).max(1) as f64;
-        let (common, left) = (shared / freedom, (left / more).max(1.0));
+        let left = (left / (residuals.len() - parts.len()).max(1) as f64).max(1.0);
         Yardstick { common, left, kin: kin.to_vec(), most: f64::INFINITY }
     }
 

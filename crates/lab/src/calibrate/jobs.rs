@@ -15,6 +15,8 @@ use crate::error::{Error, Result};
 const PREPARING: &str = "precondition";
 /// Of the requests that a depth promises so many must have been in flight, else it is told.
 const DEPTH_HELD: f64 = 0.85;
+/// And no more than so many times as many can have been, but for what fio's clocks err.
+const DEPTH_EXCEEDED: f64 = 1.15;
 /// What smaller blocks make of the times of random writes, which wait for whole collections: a planted
 /// drive of 128 pages a block came out up to 37 % off on a model of 32.
 const SMALL_BLOCKS: f64 = 0.3;
@@ -92,6 +94,13 @@ impl Understood {
         together: Option<&Job>,
     ) -> Result<Result<Measured, String>> {
         let job = &entries[0];
+        let steady = entries.iter().filter_map(|entry| entry.steadystate.as_ref());
+        if steady.filter_map(|steady| steady.attained).any(|attained| attained == 0) {
+            self.notes.push(format!(
+                "{told}: its rate had not settled when it ended (steadystate.attained is 0), so that \
+                 what was measured behind it may not be steady state."
+            ));
+        }
         if job.name.starts_with(PREPARING) {
             return Ok(Err("it prepares the drive, as its name says".to_owned()));
         }
@@ -100,7 +109,8 @@ impl Understood {
         }
         if let Some(other) = together {
             return Ok(Err(format!(
-                "it ran at the same time as {} (one groupid; `stonewall` is missing)",
+                "it ran, or may have run, at the same time as {} (one groupid: `stonewall` is missing, \
+                 or `wait_for` stands in its place)",
                 other.name
             )));
         }
@@ -125,11 +135,18 @@ impl Understood {
             return Ok(Err(format!("no {field} of it was completed")));
         }
         let (figures, shifted) = figures(&sides).map_err(|what| missing(&what))?;
+        let held = figures.iops * figures.mean_ns / 1e9;
+        if held > DEPTH_EXCEEDED * f64::from(probe.depth) {
+            return Ok(Err(format!(
+                "its rate times its response time is {held:.1} requests in flight, of {} at most: its \
+                 figures contradict each other",
+                probe.depth
+            )));
+        }
         self.notes.extend(notes.iter().map(|note| format!("{told}: {note}.")));
         if shifted {
             self.note_shifted();
         }
-        let held = figures.iops * figures.mean_ns / 1e9;
         if held < DEPTH_HELD * f64::from(probe.depth) {
             self.notes.push(format!(
                 "{told}: {held:.1} of {} requests were in flight on average (rate times response \
@@ -330,7 +347,7 @@ mod tests {
         let failed = job("r", RANDOM, &format!("\"error\": 5, {READ}"));
         assert_eq!(why(&failed), "fio reports error 5");
         let beside = format!("{}, {}", job("a", RANDOM, READ), job("b", RANDOM, READ));
-        assert!(why(&beside).starts_with("it ran at the same time as b"));
+        assert!(why(&beside).starts_with("it ran, or may have run, at the same time as b"));
         let half = RANDOM.replace("\"1\"", "\"1\", \"numjobs\": \"3\"");
         let two = format!("{}, {}", job("a", &half, READ), job("a", &half, READ));
         assert_eq!(why(&two), "numjobs=3, but it has 2 entries");
@@ -346,6 +363,19 @@ mod tests {
         assert_eq!(refusal(&no_rate), "f.json: r: read.iops is missing");
         let no_time = READ.replace("mean", "average");
         assert_eq!(refusal(&no_time), "f.json: r: read.lat_ns.mean is missing");
+    }
+
+    #[test]
+    fn a_rate_that_had_not_settled_is_told_and_figures_that_contradict_each_other_are_left_out() {
+        let side = format!("\"steadystate\": {{\"attained\": 0}}, {READ}");
+        let all = understood(&job("precondition-random", RANDOM, &side)).unwrap();
+        assert!(all.notes[0].contains("had not settled"), "{all:?}");
+        let settled = side.replace("\"attained\": 0", "\"attained\": 1");
+        let all = understood(&job("precondition-random", RANDOM, &settled)).unwrap();
+        assert!(all.notes.is_empty(), "{all:?}");
+        let fast = READ.replace("\"iops\": 8000", "\"iops\": 9300");
+        let all = understood(&job("r", RANDOM, &fast)).unwrap();
+        assert!(all.left_out[0].1.contains("1.2 requests in flight, of 1"), "{all:?}");
     }
 
     #[test]

@@ -46,20 +46,17 @@ const NEUTRAL: &[&str] = &[
     "create_on_open",
     "description",
     "direct",
-    "directory",
     "disable_slat",
     "end_fsync",
     "exitall",
     "file_service_type",
     "fallocate",
     "filename",
-    "filesize",
     "fill_device",
     "fixedbufs",
     "group_reporting",
     "hipri",
     "invalidate",
-    "io_size",
     "ioengine",
     "iodepth",
     "log_avg_msec",
@@ -72,7 +69,6 @@ const NEUTRAL: &[&str] = &[
     "numa_mem_policy",
     "number_ios",
     "numjobs",
-    "offset",
     "percentile_list",
     "per_job_logs",
     "ramp_time",
@@ -83,7 +79,6 @@ const NEUTRAL: &[&str] = &[
     "registerfiles",
     "runtime",
     "scramble_buffers",
-    "size",
     "slat_percentiles",
     "sqthread_poll",
     "ss",
@@ -104,6 +99,16 @@ const NEUTRAL: &[&str] = &[
     "write_lat_log",
     "zero_buffers",
 ];
+
+/// Options by which requests reach a part of the drive only, and the values by which they do not.
+const PARTIAL: [(&str, &[&str]); 4] = [
+    ("size", &["0", "100%"]),
+    ("filesize", &["0"]),
+    ("io_size", &["0", "100%"]),
+    ("offset", &["0", "0%"]),
+];
+/// Seconds that a probe takes at least, where its rate shall be that of the drive.
+const RUNTIME_LEAST: f64 = 10.0;
 
 /// A job that is a probe.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -156,8 +161,11 @@ pub fn plain(
     if all.get("direct") != Some(&"1") && !DIRECT.contains(&engine) {
         notes.push("direct=1 is not set: what it measured may be the page cache".to_owned());
     }
+    notes.extend(where_and_how_long(&all, pattern));
     let known = |name: &str| {
         NEUTRAL.contains(&name)
+            || name == "directory"
+            || PARTIAL.iter().any(|(partial, _)| *partial == name)
             || ["rw", "bs"].contains(&name)
             || UNLIKE.iter().any(|(unlike, ..)| *unlike == name)
     };
@@ -171,13 +179,56 @@ pub fn plain(
     Ok(Plain { probe: Probe { pattern, bytes, depth }, jobs, notes })
 }
 
+/// What a reader must know of a probe that does not reach the whole drive, or is brief.
+fn where_and_how_long(all: &BTreeMap<&str, &str>, pattern: Pattern) -> Vec<String> {
+    let mut notes = Vec::new();
+    let partial = |(name, whole): &(&str, &[&str])| {
+        let value = all.get(name).filter(|value| !whole.contains(*value))?;
+        Some(format!("{name}={value}"))
+    };
+    let partial: Vec<String> = PARTIAL.iter().filter_map(partial).collect();
+    if !partial.is_empty() {
+        let steady = match pattern {
+            Pattern::RandWrite => ", and random writes are not those of steady state",
+            _ => "",
+        };
+        notes.push(format!(
+            "{}: only a part of the drive may have been touched{steady}",
+            partial.join(", ")
+        ));
+    }
+    if let Some(folder) = all.get("directory") {
+        notes.push(format!("directory={folder}: it measured files, not the drive itself"));
+    }
+    let runtime = all.get("runtime").and_then(|text| seconds(text));
+    if let Some(brief) = runtime.filter(|time| *time > 0.0 && *time < RUNTIME_LEAST) {
+        notes.push(format!("runtime: {brief} seconds are few, less than {RUNTIME_LEAST}"));
+    }
+    notes
+}
+
+/// Seconds of `60`, `90s`, `5m`, `500ms`; none where it is not understood.
+fn seconds(text: &str) -> Option<f64> {
+    let end = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
+    let unit = match text[end..].to_ascii_lowercase().as_str() {
+        "" | "s" => 1.0,
+        "ms" => 1e-3,
+        "us" => 1e-6,
+        "m" => 60.0,
+        "h" => 3600.0,
+        "d" => 86_400.0,
+        _ => return None,
+    };
+    text[..end].parse::<f64>().ok().map(|count| count * unit)
+}
+
 fn pattern(text: &str) -> Result<Pattern, String> {
     let names: Vec<&str> = Pattern::ALL.iter().map(|pattern| pattern.name()).collect();
     Pattern::named(text)
         .ok_or_else(|| format!("rw={text} is no probe; those are {}", names.join(", ")))
 }
 
-/// Bytes of `4k`, `128KiB`, or of the part of `4k,8k` that is of this direction.
+/// Bytes of `4k`, `128kb`, or of the part of `4k,8k` that is of this direction.
 fn bytes(text: &str, pattern: Pattern) -> Result<u64, String> {
     let parts: Vec<&str> = text.split(',').collect();
     let own = match parts.as_slice() {
@@ -190,15 +241,23 @@ fn bytes(text: &str, pattern: Pattern) -> Result<u64, String> {
     let end = lower.find(|c: char| !c.is_ascii_digit()).unwrap_or(lower.len());
     let unit = match &lower[end..] {
         "" | "b" => Some(1),
-        "k" | "ki" | "kib" => Some(1 << 10),
-        "m" | "mi" | "mib" => Some(1 << 20),
+        "k" | "ki" | "kb" => Some(1 << 10),
+        "m" | "mi" | "mb" => Some(1 << 20),
+        // As fio has it where kb_base is 1024.
+        "kib" => Some(1000),
+        "mib" => Some(1_000_000),
         _ => None,
     };
     let count: Option<u64> = lower[..end].parse().ok();
     let found = count.zip(unit).and_then(|(count, unit)| count.checked_mul(unit));
-    found
-        .filter(|bytes| (512..=16 << 20).contains(bytes) && bytes.is_multiple_of(512))
-        .ok_or_else(|| format!("bs={text} is not understood; legal: 512 bytes to 16m, in sectors"))
+    found.filter(|bytes| (512..=16 << 20).contains(bytes) && bytes.is_multiple_of(512)).ok_or_else(
+        || match found {
+            Some(bytes) if !bytes.is_multiple_of(512) => format!(
+                "bs={text} is {bytes} bytes to fio, no multiple of 512; legal: 512 bytes to 16m"
+            ),
+            _ => format!("bs={text} is not understood; legal: 512 bytes to 16m, in sectors"),
+        },
+    )
 }
 
 #[cfg(test)]
@@ -217,7 +276,9 @@ mod tests {
     fn sizes_depths_and_names_are_those_of_fio() {
         let probe = |text: &str| of(text).unwrap().probe.to_string();
         assert_eq!(probe("rw=randread iodepth=16"), "randread:bs=4096,iodepth=16");
-        assert_eq!(probe("readwrite=write blocksize=128KiB"), "write:bs=131072,iodepth=1");
+        assert_eq!(probe("readwrite=write blocksize=128kb"), "write:bs=131072,iodepth=1");
+        assert_eq!(probe("bs=128Ki"), "read:bs=131072,iodepth=1");
+        assert_eq!(probe("bs=128KiB"), "read:bs=128000,iodepth=1", "with kb_base=1024");
         assert_eq!(
             probe("rw=randwrite bs=4k,8k iodepth=2 numjobs=4"),
             "randwrite:bs=8192,iodepth=8"
@@ -237,6 +298,7 @@ mod tests {
         assert!(why("rw=read numjobs=2").contains("several streams"));
         assert!(why("bs=4x").contains("bs=4x is not understood"));
         assert!(why("bs=100").contains("512 bytes to 16m"));
+        assert!(why("bs=4KiB").contains("is 4000 bytes to fio, no multiple of 512"));
         assert!(why("iodepth=0").contains("legal: 1 to 65536"));
         assert!(of("sync=0 fsync=0 verify=0 thinktime=0").is_ok());
     }
@@ -256,5 +318,15 @@ mod tests {
             ["options that are not known, taken to change nothing: colour"]
         );
         assert!(notes("ioengine=nbd direct=0").is_empty());
+        assert!(notes("size=100% offset=0 runtime=60 io_size=0").is_empty());
+        assert_eq!(
+            notes("rw=randwrite size=1g io_size=4g"),
+            ["size=1g, io_size=4g: only a part of the drive may have been touched, and random \
+              writes are not those of steady state"]
+        );
+        assert!(notes("rw=read offset=10%")[0].ends_with("may have been touched"));
+        assert!(notes("directory=/tmp")[0].contains("files, not the drive"));
+        assert_eq!(notes("runtime=500ms"), ["runtime: 0.5 seconds are few, less than 10"]);
+        assert!(notes("runtime=2m").is_empty());
     }
 }

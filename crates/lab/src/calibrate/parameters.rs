@@ -115,7 +115,10 @@ impl Parameter {
     /// The settings under which it has that value, in the order of a device file.
     pub fn settings(self, value: f64, config: &Config) -> Vec<(&'static str, String)> {
         let by_type = |list: &Durations| {
-            let factor = value / self.base(config).max(1.0);
+            let mean =
+                list.0.iter().map(|one| one.0 as f64).sum::<f64>() / list.0.len().max(1) as f64;
+            let base = self.base(config);
+            let factor = value / if base > 0.0 { base } else { mean.max(1.0) };
             let scaled = |one: &Duration| written(one.0 as f64 * factor);
             list.0.iter().map(scaled).collect::<Vec<_>>().join(",")
         };
@@ -159,5 +162,8 @@ mod tests {
         }
         let lists = Parameter::Read.settings(88_000.0, &config);
         assert_eq!(lists[1], ("timing.read_pages", "44us,88us,132us".to_owned()));
+        config.set("timing.read", "0us").unwrap();
+        let lists = Parameter::Read.settings(88_000.0, &config);
+        assert_eq!(lists[1], ("timing.read_pages", "44us,88us,132us".to_owned()), "by their mean");
     }
 }

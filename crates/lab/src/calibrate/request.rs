@@ -173,21 +173,33 @@ impl Request {
             let blocks = other.device.physical_blocks();
             other.check().is_ok() && (row.minimum_blocks)(&other) <= blocks
         };
-        let stated = [&self.channels, &self.dies, &self.planes].iter().all(|one| !one.is_empty());
         let legal: Vec<Topology> = all.iter().copied().filter(can_be).collect();
-        match (legal.is_empty(), stated && legal.len() < all.len()) {
-            (false, false) => Ok(legal),
-            _ => {
-                let wrong: Vec<String> =
-                    all.iter().filter(|one| !can_be(one)).map(ToString::to_string).collect();
-                Err(Error::usage(format!(
-                    "{} cannot be {} (channels x dies x planes): illegal numbers, or too few blocks \
-                     in a plane for the scheme; legal: others, or a larger device",
-                    self.base,
-                    wrong.join(", ")
-                )))
-            }
+        let lost = |name: &str, stated: &[u32], of: fn(&Topology) -> u32| {
+            let lost = stated.iter().filter(|value| !legal.iter().any(|one| of(one) == **value));
+            lost.map(|value| format!("--{name} {value}")).collect::<Vec<_>>()
+        };
+        let lost = [
+            lost("channels", &self.channels, |one| one.channels),
+            lost("dies", &self.dies, |one| one.dies),
+            lost("planes", &self.planes, |one| one.planes),
+        ]
+        .concat();
+        let every = [&self.channels, &self.dies, &self.planes].iter().all(|one| !one.is_empty());
+        if lost.is_empty() && !legal.is_empty() && !(every && legal.len() < all.len()) {
+            return Ok(legal);
         }
+        let wrong: Vec<String> =
+            all.iter().filter(|one| !can_be(one)).map(ToString::to_string).collect();
+        let lost = match lost.is_empty() {
+            true => String::new(),
+            false => format!("nothing is left of {}: ", lost.join(", ")),
+        };
+        Err(Error::usage(format!(
+            "{lost}{} cannot be {} (channels x dies x planes): illegal numbers, or too few blocks in \
+             a plane for the scheme; legal: others, or a larger device",
+            self.base,
+            wrong.join(", ")
+        )))
     }
 
     /// What was found, as it is told.
@@ -239,7 +251,8 @@ impl Request {
                 misfit: misfit(own.into_iter()),
             });
         }
-        let mut said = words(&probes, &parameters, logs.len());
+        let (figures, whole) = (logs.len(), misfit(logs.into_iter()));
+        let mut said = words(&probes, &parameters, tried.len(), (figures, whole));
         said.extend(notes);
         said.extend(understood.notes);
         Calibration {
@@ -255,7 +268,7 @@ impl Request {
             probes,
             left_out: understood.left_out,
             identified_within: IDENTIFIED_WITHIN,
-            misfit: misfit(logs.into_iter()),
+            misfit: whole,
             words: said,
             simulations: 0,
         }
@@ -296,5 +309,8 @@ mod tests {
             Request { channels: vec![32], dies: vec![16], planes: vec![4], ..Request::default() };
         let refusal = stated.topologies(&config).unwrap_err().to_string();
         assert!(refusal.contains("cannot be 32 x 16 x 4"), "{refusal}");
+        let one = Request { channels: vec![8, 4096], ..Request::default() };
+        let refusal = one.topologies(&config).unwrap_err().to_string();
+        assert!(refusal.starts_with("nothing is left of --channels 4096: "), "{refusal}");
     }
 }

@@ -20,11 +20,15 @@ const TAIL: f64 = 1.5;
 const MEDIAN: usize = 0;
 const NINETY_NINTH: usize = 3;
 
-/// The sentences, the whole first, then curve by curve, the worst first.
-pub fn words(probes: &[Probe], parameters: &[Parameter], figures: usize) -> Vec<String> {
-    let fitted = probes.iter().filter(|probe| probe.fitted);
-    let whole = misfit(fitted.clone().map(|probe| probe.misfit));
-    let count = fitted.count();
+/// The sentences, the whole first, then curve by curve, the worst first; of so many topologies that
+/// were tried, and so many figures that lie so far off as a whole.
+pub fn words(
+    probes: &[Probe],
+    parameters: &[Parameter],
+    topologies: usize,
+    (figures, whole): (usize, f64),
+) -> Vec<String> {
+    let count = probes.iter().filter(|probe| probe.fitted).count();
     let mut all = vec![format!(
         "Simulated and measured differ by {} on average (root mean square of the logarithms of \
          {figures} figures of {count} fitted {}).",
@@ -44,7 +48,7 @@ pub fn words(probes: &[Probe], parameters: &[Parameter], figures: usize) -> Vec<
     }
     curves.sort_by(|a, b| b.0.total_cmp(&a.0));
     let far = curves.iter().filter(|(far, _)| *far > FAR);
-    all.extend(far.map(|(far, curve)| told(*far, curve)));
+    all.extend(far.map(|(far, curve)| told(*far, curve, topologies)));
     if curves.iter().all(|(far, _)| *far <= FAR) {
         all.push("No curve lies further than 10 % off.".to_owned());
     }
@@ -86,7 +90,7 @@ fn times(factor: f64) -> String {
     }
 }
 
-fn told(far: f64, curve: &[&Probe]) -> String {
+fn told(far: f64, curve: &[&Probe], topologies: usize) -> String {
     let [first, last] = [curve[0], curve[curve.len() - 1]];
     let mut sentence = format!(
         "{}: off by {}; simulated requests take {} times as long as measured at depth {}",
@@ -102,7 +106,7 @@ fn told(far: f64, curve: &[&Probe]) -> String {
     if !first.fitted {
         sentence += " So far off it is not fitted, and the times follow from the other curves.";
     }
-    for cause in causes(first, last) {
+    for cause in causes(first, last, topologies) {
         sentence.push(' ');
         sentence += cause;
     }
@@ -113,10 +117,13 @@ fn told(far: f64, curve: &[&Probe]) -> String {
     sentence
 }
 
-/// What would look so, from the least and the greatest depth.
-fn causes(first: &Probe, last: &Probe) -> Vec<&'static str> {
+/// What would look so, from the least and the greatest depth: a request alone, where depth 1 was
+/// measured, and many, where there were several depths.
+fn causes(first: &Probe, last: &Probe, topologies: usize) -> Vec<&'static str> {
     let pattern = Pattern::named(first.pattern);
-    let (alone, crowded) = (factor(first), factor(last));
+    let known = |is_known: bool, probe| if is_known { factor(probe) } else { 1.0 };
+    let is_crowded = last.depth > first.depth;
+    let (alone, crowded) = (known(first.depth == 1, first), known(is_crowded, last));
     let mut all = Vec::new();
     let mut add = |is_so: bool, why: &'static str| {
         if is_so {
@@ -146,7 +153,7 @@ fn causes(first: &Probe, last: &Probe) -> Vec<&'static str> {
                 "Something bounds its writes that the base lacks: a full SLC cache, power or heat.",
             );
             add(
-                faster(alone) && !faster(crowded),
+                is_crowded && faster(alone) && !faster(crowded),
                 "Alone its writes wait for something that the base lacks, such as the host's own \
                  path.",
             );
@@ -163,10 +170,22 @@ fn causes(first: &Probe, last: &Probe) -> Vec<&'static str> {
             );
             add(
                 slower(crowded),
-                "More dies at once than any topology that was tried, or a cache of data, look so.",
+                match topologies {
+                    1 => {
+                        "More dies at once than the topology that was stated, or a cache of data, \
+                          look so."
+                    }
+                    _ => {
+                        "More dies at once than any topology that was tried, or a cache of data, \
+                          look so."
+                    }
+                },
             );
             add(
-                pattern == Some(Pattern::RandRead) && slower(alone) && !slower(crowded),
+                pattern == Some(Pattern::RandRead)
+                    && slower(alone)
+                    && is_crowded
+                    && !slower(crowded),
                 "A cache of data would make it answer alone as fast.",
             );
         }
@@ -218,7 +237,7 @@ mod tests {
 
     #[test]
     fn a_curve_that_fits_is_not_told() {
-        let all = words(&[probe("randread", 1, 100.0, 101.0)], &[], 6);
+        let all = words(&[probe("randread", 1, 100.0, 101.0)], &[], 2, (6, 1.01_f64.ln()));
         assert!(all[0].starts_with("Simulated and measured differ by 1.0 % on average"), "{all:?}");
         assert!(all[0].ends_with("6 figures of 1 fitted probe)."), "{all:?}");
         assert_eq!(all[1], "No curve lies further than 10 % off.");
@@ -228,8 +247,12 @@ mod tests {
     fn the_worst_curve_comes_first_with_depth_factor_and_cause() {
         let buffered = [probe("randwrite", 1, 20.0, 600.0), probe("randwrite", 64, 900.0, 1000.0)];
         let bound = [probe("randread", 1, 100.0, 100.0), probe("randread", 64, 400.0, 200.0)];
-        let all =
-            words(&[&bound[0], &bound[1], &buffered[0], &buffered[1]].map(Clone::clone), &[], 24);
+        let all = words(
+            &[&bound[0], &bound[1], &buffered[0], &buffered[1]].map(Clone::clone),
+            &[],
+            2,
+            (24, 0.3),
+        );
         assert!(all[1].starts_with("4 KiB randwrite: off by"), "{all:?}");
         assert!(
             all[1].contains("30 times as long as measured at depth 1, 1.11 times at depth 64.")
@@ -237,8 +260,13 @@ mod tests {
         assert!(all[1].contains("--buffer") && !all[1].contains("steady state"), "{}", all[1]);
         assert!(all[1].contains("it is not fitted") && !all[2].contains("not fitted"), "{all:?}");
         assert!(all[2].contains("processors of the controller"), "{}", all[2]);
-        let ahead = words(&[probe("read", 1, 10.0, 100.0)], &[], 6);
+        let ahead = words(&[probe("read", 1, 10.0, 100.0)], &[], 2, (6, 2.3));
         assert!(ahead[1].contains("reads ahead"), "{ahead:?}");
+        let deep = words(&[probe("read", 16, 10.0, 100.0)], &[], 2, (6, 2.3));
+        assert!(!deep[1].contains("looks so") && !deep[1].contains("look so"), "{deep:?}");
+        let both = [probe("randread", 1, 100.0, 100.0), probe("randread", 64, 100.0, 200.0)];
+        assert!(words(&both, &[], 1, (6, 0.3))[1].contains("topology that was stated"));
+        assert!(words(&both, &[], 2, (6, 0.3))[1].contains("any topology that was tried"));
     }
 
     #[test]
@@ -246,7 +274,7 @@ mod tests {
         let mut one = probe("randread", 4, 100.0, 100.0);
         one.measured.percentile_ns[3] = Some(300.0);
         one.misfit = 0.3;
-        let all = words(&[one], &[], 6);
+        let all = words(&[one], &[], 2, (6, 0.3));
         assert!(all[1].contains("99th percentile at depth 4 is 3.00 times"), "{all:?}");
     }
 
