@@ -57,8 +57,8 @@ pub struct Understood {
     pub measured: Vec<Measured>,
     /// Jobs that are none, and why.
     pub left_out: Vec<(String, String)>,
-    /// What a reader must know of those that are.
-    pub notes: Vec<String>,
+    /// What a reader must know, and of which jobs; of all of them where none is named.
+    notes: Vec<(String, Vec<String>)>,
 }
 
 impl Understood {
@@ -96,10 +96,11 @@ impl Understood {
         let job = &entries[0];
         let steady = entries.iter().filter_map(|entry| entry.steadystate.as_ref());
         if steady.filter_map(|steady| steady.attained).any(|attained| attained == 0) {
-            self.notes.push(format!(
-                "{told}: its rate had not settled when it ended (steadystate.attained is 0), so that \
-                 what was measured behind it may not be steady state."
-            ));
+            self.note(
+                told,
+                "its rate had not settled when it ended (steadystate.attained is 0), so that what was \
+                 measured behind it may not be steady state",
+            );
         }
         if job.name.starts_with(PREPARING) {
             return Ok(Err("it prepares the drive, as its name says".to_owned()));
@@ -143,16 +144,17 @@ impl Understood {
                 probe.depth
             )));
         }
-        self.notes.extend(notes.iter().map(|note| format!("{told}: {note}.")));
+        notes.iter().for_each(|note| self.note(told, note));
         if shifted {
             self.note_shifted();
         }
         if held < DEPTH_HELD * f64::from(probe.depth) {
-            self.notes.push(format!(
-                "{told}: {held:.1} of {} requests were in flight on average (rate times response \
-                 time), so that the host, not the drive, bounds its rate.",
+            let note = format!(
+                "{held:.1} of {} requests were in flight on average (rate times response time), so \
+                 that the host, not the drive, bounds its rate",
                 probe.depth
-            ));
+            );
+            self.note(told, &note);
         }
         Ok(Ok(Measured { probe, job: told.to_owned(), figures, tails: true }))
     }
@@ -165,21 +167,43 @@ impl Understood {
             (one.tails, any) = (false, true);
         }
         if any {
-            self.notes.push(
+            self.note_of_all(
                 "Percentiles of writes are shown, not fitted, and random writes count little: the \
                  device is simulated with smaller blocks, whose collections and erases are shorter \
-                 and more frequent."
-                    .to_owned(),
+                 and more frequent",
             );
         }
     }
 
     fn note_shifted(&mut self) {
-        const SHIFTED: &str = "Percentiles are of the time behind submission (clat) with the mean \
-                               of the time before it (slat) on top; lat_percentiles=1 measures the \
-                               whole.";
-        if !self.notes.iter().any(|note| note == SHIFTED) {
-            self.notes.push(SHIFTED.to_owned());
+        self.note_of_all(
+            "Percentiles are of the time behind submission (clat) with the mean of the time before it \
+             (slat) on top; lat_percentiles=1 measures the whole",
+        );
+    }
+
+    /// What a reader must know, in sentences; of many jobs the first are named.
+    pub fn notes(&self) -> Vec<String> {
+        let sentence = |(note, jobs): &(String, Vec<String>)| match jobs.as_slice() {
+            [] => format!("{note}."),
+            [one, other, _, rest @ ..] => {
+                format!("{one}, {other} and {} more: {note}.", rest.len() + 1)
+            }
+            few => format!("{}: {note}.", few.join(", ")),
+        };
+        self.notes.iter().map(sentence).collect()
+    }
+
+    fn note(&mut self, job: &str, note: &str) {
+        match self.notes.iter_mut().find(|(known, jobs)| known == note && !jobs.is_empty()) {
+            Some((_, jobs)) => jobs.push(job.to_owned()),
+            None => self.notes.push((note.to_owned(), vec![job.to_owned()])),
+        }
+    }
+
+    fn note_of_all(&mut self, note: &str) {
+        if !self.notes.iter().any(|(known, _)| known == note) {
+            self.notes.push((note.to_owned(), Vec::new()));
         }
     }
 }
@@ -279,7 +303,7 @@ mod tests {
         assert_eq!(one.figures.percentile_ns[0], Some(101_000.0));
         assert_eq!(one.figures.percentile_ns[3], Some(201_000.0));
         assert_eq!(one.figures.percentile_ns[4], None, "fewer than ten requests were slower");
-        assert!(all.notes[0].contains("lat_percentiles=1"), "{:?}", all.notes);
+        assert!(all.notes()[0].contains("lat_percentiles=1"), "{:?}", all.notes());
     }
 
     /// A short form of the job file that is shipped, on a drive of `ftlab serve` (fio 3.33).
@@ -312,7 +336,13 @@ mod tests {
         assert!((alone.mean_ns - 205_348.0).abs() < 1.0 && (alone.iops - 4848.0).abs() < 1.0);
         assert_eq!(alone.percentile_ns[0], Some(177_152.0));
         assert_eq!(alone.percentile_ns[1], Some(209_920.0));
-        assert!(all.notes.is_empty(), "{:?}", all.notes);
+        let notes = all.notes();
+        assert_eq!(notes.len(), 3, "{notes:?}");
+        assert!(
+            notes[0].starts_with("served.json: write-128k-4, served.json: read-128k-4 and 3 more:")
+        );
+        assert!(notes[0].contains("size=128m") && notes[1].contains("3 seconds"), "{notes:?}");
+        assert!(notes[2].contains("not those of steady state"), "{notes:?}");
     }
 
     #[test]
@@ -330,7 +360,7 @@ mod tests {
         assert_eq!((one.probe.depth, one.figures.iops), (2, 200.0));
         let [p50, p90, p95, p99, ..] = one.figures.percentile_ns;
         assert_eq!([p50, p90, p95, p99], [Some(10.0), Some(20.0), Some(20.0), Some(30.0)]);
-        assert!(all.notes.is_empty(), "{:?}", all.notes);
+        assert!(all.notes().is_empty(), "{:?}", all.notes());
     }
 
     #[test]
@@ -369,10 +399,10 @@ mod tests {
     fn a_rate_that_had_not_settled_is_told_and_figures_that_contradict_each_other_are_left_out() {
         let side = format!("\"steadystate\": {{\"attained\": 0}}, {READ}");
         let all = understood(&job("precondition-random", RANDOM, &side)).unwrap();
-        assert!(all.notes[0].contains("had not settled"), "{all:?}");
+        assert!(all.notes()[0].contains("had not settled"), "{all:?}");
         let settled = side.replace("\"attained\": 0", "\"attained\": 1");
         let all = understood(&job("precondition-random", RANDOM, &settled)).unwrap();
-        assert!(all.notes.is_empty(), "{all:?}");
+        assert!(all.notes().is_empty(), "{all:?}");
         let fast = READ.replace("\"iops\": 8000", "\"iops\": 9300");
         let all = understood(&job("r", RANDOM, &fast)).unwrap();
         assert!(all.left_out[0].1.contains("1.2 requests in flight, of 1"), "{all:?}");
@@ -382,6 +412,6 @@ mod tests {
     fn a_depth_that_the_host_did_not_hold_is_told() {
         let deep = RANDOM.replace("\"1\"", "\"16\"");
         let all = understood(&job("r", &deep, READ)).unwrap();
-        assert!(all.notes.iter().any(|note| note.contains("1.0 of 16 requests")), "{all:?}");
+        assert!(all.notes().iter().any(|note| note.contains("1.0 of 16 requests")), "{all:?}");
     }
 }

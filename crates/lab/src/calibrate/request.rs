@@ -231,6 +231,7 @@ impl Request {
             }
         });
         let parameters: Vec<calibration::Parameter> = parameters.collect();
+        let noted = understood.notes();
         let mut logs = Vec::new();
         let mut probes = Vec::new();
         let both = understood.measured.into_iter().zip(simulated).zip(fitted);
@@ -254,7 +255,7 @@ impl Request {
         let (figures, whole) = (logs.len(), misfit(logs.into_iter()));
         let mut said = words(&probes, &parameters, tried.len(), (figures, whole));
         said.extend(notes);
-        said.extend(understood.notes);
+        said.extend(noted);
         Calibration {
             schema: calibration::SCHEMA,
             version: env!("CARGO_PKG_VERSION").to_owned(),
