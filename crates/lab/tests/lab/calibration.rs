@@ -74,10 +74,10 @@ impl Bench {
         self.path(name).display().to_string()
     }
 
-    /// A run of the planted drive, as its users would make it.
+    /// A run of the planted drive, as its users would make it: many more requests than the fit
+    /// simulates, from another seed, and from the first of them on.
     fn run(&self, pattern: &str, bytes: u64, depth: u32) -> RunResult {
-        let units = bytes.div_ceil(2048);
-        let count = (8 * REQUESTS / units).min(REQUESTS).max(8 * u64::from(depth));
+        let count = (40 * REQUESTS * 4096 / bytes).min(10 * REQUESTS).max(64 * u64::from(depth));
         let state = match pattern {
             "randwrite" => "steady:0.25x",
             "write" => "fill",
@@ -86,7 +86,8 @@ impl Bench {
         let experiment = Experiment {
             schemes: "ideal_page".into(),
             device: self.text("planted.toml"),
-            workload: format!("{pattern}:bs={bytes},count={count},seed=1"),
+            workload: format!("{pattern}:bs={bytes},count={count},seed=77"),
+            seed: 78,
             precondition: state.parse().unwrap(),
             timing: Some(format!("closed:{depth}").parse().unwrap()),
             set: ["host.queue_depth=32"].into_iter().collect(),
@@ -95,10 +96,18 @@ impl Bench {
         experiment.plan().unwrap().run(&Silent).unwrap()
     }
 
-    /// What fio would write of the drive; every figure is multiplied by what `error` says.
-    fn measure(&self, name: &str, probes: &[(&str, u64, u32)], mut error: impl FnMut() -> f64) {
+    /// What fio would write of the drive. Every time of a probe is longer by what `shared` says, and its
+    /// rate less; every figure is multiplied by what `error` says.
+    fn measure(
+        &self,
+        name: &str,
+        probes: &[(&str, u64, u32)],
+        mut shared: impl FnMut() -> f64,
+        mut error: impl FnMut() -> f64,
+    ) {
         let mut jobs = Vec::new();
         for (group, &(pattern, bytes, depth)) in probes.iter().enumerate() {
+            let shared = shared();
             let result = self.run(pattern, bytes, depth);
             let writes = pattern.ends_with("write");
             let (side, latency) = match writes {
@@ -110,15 +119,16 @@ impl Bench {
             let mut list = String::new();
             for (key, value) in percentiles {
                 let comma = if list.is_empty() { "" } else { ", " };
-                write!(list, "{comma}\"{key}.000000\": {}", value as f64 * error()).unwrap();
+                write!(list, "{comma}\"{key}.000000\": {}", value as f64 * shared * error())
+                    .unwrap();
             }
             jobs.push(format!(
                 "{{\"jobname\": \"{pattern}-{bytes}-{depth}\", \"groupid\": {group}, \"error\": 0, \
                  \"job options\": {{\"rw\": \"{pattern}\", \"bs\": \"{bytes}\", \"iodepth\": \
                  \"{depth}\"}}, \"{side}\": {{\"iops\": {}, \"total_ios\": 100000, \"lat_ns\": \
                  {{\"mean\": {}, \"percentile\": {{{list}}}}}}}}}",
-                result.iops * error(),
-                latency.mean * error(),
+                result.iops / shared * error(),
+                latency.mean * shared * error(),
             ));
         }
         let text = format!(
@@ -144,26 +154,35 @@ impl Bench {
     }
 }
 
-/// At random and in order, alone and many, small and large; whose devices are made quickly.
-fn quick_probes() -> Vec<(&'static str, u64, u32)> {
-    let sized = |pattern| [(pattern, 4096, 1), (pattern, 4096, 16), (pattern, 65_536, 1)];
-    ["randread", "write"].into_iter().flat_map(sized).collect()
-}
+/// At random and in order, alone and many, small and large.
+const PROBES: [(&str, u64, u32); 9] = [
+    ("randread", 4096, 1),
+    ("randread", 4096, 64),
+    ("randread", 131_072, 1),
+    ("write", 4096, 1),
+    ("write", 131_072, 4),
+    ("read", 4096, 4),
+    ("read", 131_072, 64),
+    ("randwrite", 4096, 1),
+    ("randwrite", 4096, 16),
+];
 
-/// These, and one of each other kind.
-fn all_probes() -> Vec<(&'static str, u64, u32)> {
-    [quick_probes(), vec![("read", 4096, 4), ("randwrite", 4096, 4)]].concat()
+/// Those whose devices are made quickly.
+fn quick_probes() -> &'static [(&'static str, u64, u32)] {
+    &PROBES[..7]
 }
 
 fn parameter<'a>(done: &'a Calibrated, key: &str) -> &'a Parameter {
     done.found.parameters.iter().find(|one| one.key == key).unwrap()
 }
 
-#[test]
-fn planted_times_and_topology_come_back_within_a_percent() {
+/// Nothing of the drive is shared with the fit but the simulator: neither addresses, nor seeds, nor
+/// lengths. What a short simulation draws otherwise is left: so many percent of the values.
+fn planted_comes_back(requests: u64, within: f64) {
     let bench = Bench::new();
-    bench.measure("fio.json", &all_probes(), || 1.0);
-    let request = Request { dies: vec![2, 4], ..bench.request("fio.json") };
+    bench.measure("fio.json", &PROBES, || 1.0, || 1.0);
+    let requests = Some(requests);
+    let request = Request { dies: vec![2, 4], requests, ..bench.request("fio.json") };
     let done = request.run(&Silent).unwrap();
     let found = &done.found;
     assert_eq!(found.topology, Topology { channels: 2, dies: 4, planes: 1 });
@@ -171,20 +190,93 @@ fn planted_times_and_topology_come_back_within_a_percent() {
     assert_eq!((found.topologies.len(), alike), (2, 1), "{:?}", found.topologies);
     for (key, value) in PLANTED {
         let one = parameter(&done, key);
-        assert!((one.value / value).ln().abs() < 0.01, "{key}: {} of {value}", one.value);
         assert!(one.interval.is_none_or(|[low, high]| low < value && value < high), "{one:?}");
+        // A command's few microseconds hide behind the rest, an erase in the tails.
+        if !["host.command_overhead", "timing.erase"].contains(&key) {
+            assert!(one.interval.is_some(), "{one:?}");
+            assert!((one.value / value).ln().abs() < within, "{key}: {} of {value}", one.value);
+        }
     }
-    let known = found.parameters.iter().filter(|one| one.interval.is_some()).count();
-    assert!(known >= 5, "{:?}", found.parameters);
-    assert!(found.misfit < 0.005, "{}", found.misfit);
+    assert!(found.misfit < 0.02, "{}", found.misfit);
     assert!(found.words.iter().any(|word| word.starts_with("No curve lies further")), "{found:?}");
     // The device file runs, and gives what was measured.
     std::fs::write(bench.path("planted.toml"), &done.device).unwrap();
-    let again = bench.run("randread", 4096, 16);
-    let measured = found.probes.iter().find(|one| (one.pattern, one.depth) == ("randread", 16));
+    let again = bench.run("randread", 4096, 64);
+    let measured = found.probes.iter().find(|one| (one.pattern, one.depth) == ("randread", 64));
     let ratio = again.iops / measured.unwrap().measured.iops;
     assert!((ratio - 1.0).abs() < 0.01, "{ratio}");
     assert!(done.device.contains("# fitted: 95 %"), "{}", done.device);
+}
+
+#[test]
+fn planted_times_and_topology_come_back() {
+    planted_comes_back(800, 0.03);
+}
+
+#[test]
+#[ignore = "half a minute of simulations: make test-long"]
+fn planted_times_come_back_within_a_percent_by_longer_simulations() {
+    planted_comes_back(4000, 0.01);
+}
+
+/// A drive of eight times the blocks, each four times as large, is simulated by a scale model: reads come
+/// back within a percent, programs within five, as what smaller blocks make of writes is not told
+/// from them; intervals hold all of them.
+#[test]
+#[ignore = "half a minute of simulations: make test-long"]
+fn a_large_drive_comes_back_from_its_scale_model() {
+    let bench = Bench::new();
+    let large = |text: String, blocks: &str, more: &str| {
+        text.replace("pages_per_block = 32", "pages_per_block = 128")
+            .replace(blocks, more)
+            .replace("\"2ms\"", "\"8ms\"")
+    };
+    let base = large(BASE.to_owned(), "plane = 64", "plane = 512");
+    let drive = large(planted(), "plane = 32", "plane = 256");
+    std::fs::write(bench.path("base.toml"), base).unwrap();
+    std::fs::write(bench.path("planted.toml"), drive).unwrap();
+    bench.measure("fio.json", &PROBES, || 1.0, || 1.0);
+    let request = Request { dies: vec![4], requests: Some(800), ..bench.request("fio.json") };
+    let done = request.run(&Silent).unwrap();
+    for (key, value) in PLANTED {
+        let one = parameter(&done, key);
+        let within = if key == "timing.program" { 0.05 } else { 0.02 };
+        if !["host.command_overhead", "timing.erase"].contains(&key) {
+            let [low, high] = one.interval.expect(key);
+            assert!(low < value && value < high, "{one:?}");
+            assert!((one.value / value).ln().abs() < within, "{key}: {} of {value}", one.value);
+        }
+    }
+    let said = done.found.words.join("\n");
+    assert!(said.contains("Percentiles of writes are shown, not fitted"), "{said}");
+}
+
+/// A base whose link is the bottleneck of a drive that has none: what no figure depends on where it was
+/// fitted is not set back to what every figure would depend on.
+#[test]
+fn a_limit_that_the_drive_has_not_is_told_as_such_and_not_put_back() {
+    let bench = Bench::new();
+    let slow = BASE.replace("\"1GB\"", "\"200MB\"");
+    std::fs::write(bench.path("base.toml"), slow).unwrap();
+    std::fs::write(bench.path("planted.toml"), BASE.replace("\"1GB\"", "\"3GB\"")).unwrap();
+    let sized = |bytes| [("randread", bytes, 1), ("randread", bytes, 16)];
+    let probes = [sized(2048), sized(4096), sized(65_536)].concat();
+    bench.measure("fio.json", &probes, || 1.0, || 1.0);
+    let done = bench.request("fio.json").run(&Silent).unwrap();
+    let link = parameter(&done, "host.link_bandwidth");
+    assert!(link.value > 350e6, "{link:?}");
+    match (link.interval, link.at_least) {
+        (Some([_, high]), _) => assert!(high > 2.9e9, "{link:?}"),
+        (None, Some(least)) => {
+            assert!((250e6..3e9).contains(&least), "{link:?}");
+            assert!(done.device.contains("not identifiable from these probes: at least"));
+        }
+        (None, None) => assert!(!link.why.is_empty(), "{link:?}"),
+    }
+    let rate =
+        |probe: &ftlab_report::calibration::Probe| probe.simulated.iops / probe.measured.iops;
+    let off = done.found.probes.iter().map(rate).map(|ratio| (ratio - 1.0).abs());
+    assert!(off.fold(0.0, f64::max) < 0.05, "{:?}", done.found.probes);
 }
 
 /// Normal numbers, from a generator of its own.
@@ -203,17 +295,28 @@ impl Noise {
     }
 }
 
-/// Every figure with an error of 5 % of its own: intervals that are told, and those that do not hold
-/// what was planted.
-fn told_and_wrong(seeds: std::ops::RangeInclusive<u64>) -> (usize, Vec<String>) {
+/// Every probe with an error of `shared` that its figures have in common, and every figure with one of
+/// `own`: intervals that are told, and those that do not hold what was planted.
+fn told_and_wrong(
+    seeds: std::ops::RangeInclusive<u64>,
+    [shared, own]: [f64; 2],
+) -> (usize, Vec<String>) {
     let bench = Bench::new();
     let (mut all, mut wrong) = (0, Vec::new());
     for seed in seeds {
-        let mut noise = Noise(seed);
-        (0..20).for_each(|_| {
-            noise.uniform();
+        let [mut of_probes, mut of_figures] = [seed, seed + 1000].map(|seed| {
+            let mut noise = Noise(seed);
+            (0..20).for_each(|_| {
+                noise.uniform();
+            });
+            noise
         });
-        bench.measure("fio.json", &quick_probes(), || noise.factor(0.05));
+        bench.measure(
+            "fio.json",
+            quick_probes(),
+            || of_probes.factor(shared),
+            || of_figures.factor(own),
+        );
         let request = Request { dies: vec![4], ..bench.request("fio.json") };
         let done = request.run(&Silent).unwrap();
         for (key, value) in PLANTED {
@@ -225,31 +328,39 @@ fn told_and_wrong(seeds: std::ops::RangeInclusive<u64>) -> (usize, Vec<String>) 
         }
         let program = parameter(&done, "timing.program");
         let width = program.interval.map(|[low, high]| (high / low).ln()).expect("identified");
-        assert!(width < 0.2, "{program:?}");
+        assert!(width < 0.6, "{program:?}");
     }
     (all, wrong)
 }
 
-/// A sample of the next test, which takes long.
+/// A sample of the next tests, which take long.
 #[test]
 fn with_errors_of_five_percent_intervals_hold_what_was_planted() {
-    let (all, wrong) = told_and_wrong(1..=1);
+    let (all, wrong) = told_and_wrong(1..=1, [0.05, 0.0]);
     assert!(all >= 2, "{all} intervals");
     assert!(wrong.is_empty(), "{} of {all}: {wrong:?}", wrong.len());
 }
 
 #[test]
 #[ignore = "a minute of simulations: make test-long"]
-fn of_many_intervals_nine_in_ten_hold_what_was_planted() {
-    let (all, wrong) = told_and_wrong(1..=24);
-    assert!(all >= 60, "{all} intervals");
-    assert!(wrong.len() * 10 <= all, "{} of {all}: {wrong:?}", wrong.len());
+fn of_many_intervals_nineteen_in_twenty_hold_what_was_planted_where_figures_err_alone() {
+    let (all, wrong) = told_and_wrong(1..=16, [0.0, 0.05]);
+    println!("{} of {all}: {wrong:?}", wrong.len());
+    assert!(all >= 32 && wrong.len() * 20 <= all, "{} of {all}: {wrong:?}", wrong.len());
+}
+
+#[test]
+#[ignore = "a minute of simulations: make test-long"]
+fn of_many_intervals_nineteen_in_twenty_hold_what_was_planted_where_probes_err_as_a_whole() {
+    let (all, wrong) = told_and_wrong(1..=16, [0.05, 0.0]);
+    println!("{} of {all}: {wrong:?}", wrong.len());
+    assert!(all >= 32 && wrong.len() * 20 <= all, "{} of {all}: {wrong:?}", wrong.len());
 }
 
 #[test]
 fn what_reads_alone_do_not_tell_is_said_not_to_be_told() {
     let bench = Bench::new();
-    bench.measure("fio.json", &[("randread", 4096, 1), ("randread", 2048, 1)], || 1.0);
+    bench.measure("fio.json", &[("randread", 4096, 1), ("randread", 2048, 1)], || 1.0, || 1.0);
     let request = Request { channels: vec![1, 2], dies: vec![1, 2], ..bench.request("fio.json") };
     let done = request.run(&Silent).unwrap();
     for key in ["timing.program", "timing.erase"] {
@@ -290,7 +401,7 @@ fn bad_input_is_refused_before_anything_is_simulated() {
     assert!(refusal(&bench.request("text.json")).contains("text.json: no JSON in it"));
     let none = refusal(&bench.request("none.json"));
     assert!(none.contains("there is no probe in") && none.contains("mixed: rw=randrw"), "{none}");
-    bench.measure("fio.json", &[("randread", 4096, 1)], || 1.0);
+    bench.measure("fio.json", &[("randread", 4096, 1)], || 1.0, || 1.0);
     let with = |change: &dyn Fn(&mut Request)| {
         let mut request = bench.request("fio.json");
         change(&mut request);
@@ -355,7 +466,11 @@ fn a_real_drive_is_read_and_fitted_and_what_is_off_is_told() {
     let done = request.run(&Silent).unwrap();
     assert_eq!((done.found.probes.len(), done.found.left_out.len()), (8, 0));
     let read = parameter(&done, "timing.read");
-    assert!(read.interval.is_some() && (80e3..130e3).contains(&read.value), "{read:?}");
+    // One size of requests does not tell a page's read from what else each of them takes.
+    assert!((80e3..140e3).contains(&read.value), "{read:?}");
+    assert!(
+        read.interval.is_some() || read.unknown().is_some_and(|why| why.contains("no measurement"))
+    );
     let said = done.found.words.join("\n");
     let program = parameter(&done, "timing.program");
     assert!(program.value < 225e3, "{program:?}");
