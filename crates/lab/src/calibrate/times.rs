@@ -135,7 +135,12 @@ pub fn how_it_ended(target: Target<'_>, parameters: &[Parameter], valleys: &AsGo
                 .to_owned(),
         );
     }
-    for ((parameter, at), (low, high)) in parameters.iter().zip(&best.at).zip(bounds) {
+    let all_of_them = parameters.iter().zip(&best.at).zip(bounds).enumerate();
+    for (place, ((parameter, at), (low, high))) in all_of_them {
+        // What no figure depends on may have wandered there.
+        if valleys.is_silent(place) {
+            continue;
+        }
         if (at - low).abs().min((at - high).abs()) < ON_BOUND {
             all.push(format!(
                 "{} came to the end of where it is looked for, {} times the base's or what \
