@@ -58,7 +58,7 @@ impl Sharp {
         let count = fit.at.len();
         let moved = |place: usize| {
             let mut at = fit.at.clone();
-            at[place / 2] += if place % 2 == 0 { DIFFERENCE } else { -DIFFERENCE };
+            at[place / 2] += if place.is_multiple_of(2) { DIFFERENCE } else { -DIFFERENCE };
             at
         };
         let places: Vec<Vec<f64>> = (0..2 * count).map(moved).collect();
@@ -394,7 +394,7 @@ mod tests {
         let bears = |probes: usize, figures: usize, off: f64| {
             let rows = (0..probes * figures).map(|row| Kin { probe: row / figures, pull: 1.0 });
             let kin: Vec<Kin> = rows.collect();
-            let sign = |kin: &Kin| if kin.probe % 2 == 0 { 4.0 } else { -4.0 };
+            let sign = |kin: &Kin| if kin.probe.is_multiple_of(2) { 4.0 } else { -4.0 };
             let residuals: Vec<f64> = kin.iter().map(sign).collect();
             let slopes = vec![vec![50.0]; residuals.len()];
             let there = residuals.iter().map(|own| own + off).collect::<Vec<_>>();
