@@ -201,6 +201,8 @@ fn planted_comes_back(probes: &[(&str, u64, u32)], requests: u64, within: f64) {
         // A command's few microseconds hide behind the rest, an erase in the tails.
         if !["host.command_overhead", "timing.erase"].contains(&key) {
             told += u32::from(one.interval.is_some());
+            // A long run of writes comes to erases that a short one, on spare blocks, does not.
+            let within = if key == "timing.program" { 2.0 * within } else { within };
             assert!((one.value / value).ln().abs() < within, "{key}: {} of {value}", one.value);
         }
     }
