@@ -40,7 +40,8 @@ pub struct Calibration {
     pub base: String,
     /// Its settings that were overridden, `KEY=VALUE`.
     pub set: Vec<String>,
-    /// The topology that fits best, or the base's own where that fits as well.
+    /// The topology that fits best, or the base's own where that is not told from it and its misfit
+    /// is no greater than by a twentieth.
     pub topology: Topology,
     /// All topologies that were tried, the chosen one first, then by their misfit.
     pub topologies: Vec<Tried>,

@@ -44,7 +44,7 @@ fn bench() -> Bench {
 #[test]
 fn a_device_is_fitted_told_and_runs() {
     let bench = bench();
-    let fit = format!("calibrate fio.json --base base.toml {WAYS} --out");
+    let fit = format!("calibrate fio.json --base base.toml {WAYS} --requests 300 --out");
     let said = bench.ftlab(&format!("{fit} my.toml --html page.html")).ok();
     for words in [
         "base.toml: 2 channels x 2 dies x 1 plane\nfrom fio.json (fio-3.33)",

@@ -28,8 +28,8 @@ pub fn written(
     let Topology { channels, dies, planes } = found.topology;
     let ways = match (found.topologies.len(), found.alike().len()) {
         (1, _) => "stated, no other was tried",
-        (_, 0 | 1) => "found: no other that was fitted to the end fits as well",
-        _ => "not identifiable: others fit as well, see above",
+        (_, 0 | 1) => "found: all others that were fitted to the end fit worse",
+        _ => "not identifiable: not told from others, see above",
     };
     for (key, now, before) in [
         ("device.channels", channels, config.device.channels),
@@ -89,7 +89,7 @@ fn preamble(found: &Calibration) -> String {
     let alike = found.alike();
     if alike.len() > 1 {
         lines.push(format!(
-            "Topologies that fit as well (channels x dies x planes): {}.",
+            "Topologies that these probes do not tell apart (channels x dies x planes): {}.",
             alike.join(", ")
         ));
     }

@@ -282,7 +282,9 @@ impl<'a> Simulator<'a> {
         let precondition = match (pattern, &self.writes_from) {
             (Pattern::RandRead | Pattern::Read, _) => "touch".parse(),
             (_, Some(modes)) => Ok(modes.clone()),
-            (Pattern::Write, None) => "fill,cache=warm".parse(),
+            // As the job file leaves the drive: a device on which spare blocks are still free writes without
+            // an erase, and the longer a probe is the fewer of its requests do.
+            (Pattern::Write, None) => "wipc,cache=warm".parse(),
             (Pattern::RandWrite, None) => "steady:0.25x,cache=warm".parse(),
         };
         let part = |name: &str, count: u64, seed: u64| {

@@ -80,7 +80,7 @@ impl Bench {
         let count = (40 * REQUESTS * 4096 / bytes).min(10 * REQUESTS).max(64 * u64::from(depth));
         let state = match pattern {
             "randwrite" => "steady:0.25x",
-            "write" => "fill",
+            "write" => "wipc",
             _ => "touch",
         };
         let experiment = Experiment {
@@ -167,16 +167,19 @@ const PROBES: [(&str, u64, u32); 9] = [
     ("randwrite", 4096, 16),
 ];
 
-/// Those whose devices are made quickly, and more of them.
-fn quick_probes() -> Vec<(&'static str, u64, u32)> {
-    let more = [
-        ("randread", 4096, 16),
-        ("randread", 65_536, 4),
-        ("write", 4096, 16),
-        ("write", 65_536, 1),
-    ];
-    [&PROBES[..7], more.as_slice()].concat()
-}
+/// Those that are simulated quickly: many in flight take long until all of them have come round.
+const QUICK: [(&str, u64, u32); 10] = [
+    ("randread", 4096, 1),
+    ("randread", 4096, 24),
+    ("randread", 131_072, 1),
+    ("randread", 65_536, 4),
+    ("read", 4096, 4),
+    ("read", 131_072, 8),
+    ("write", 4096, 1),
+    ("write", 4096, 16),
+    ("write", 65_536, 1),
+    ("randwrite", 4096, 4),
+];
 
 fn parameter<'a>(done: &'a Calibrated, key: &str) -> &'a Parameter {
     done.found.parameters.iter().find(|one| one.key == key).unwrap()
@@ -201,8 +204,6 @@ fn planted_comes_back(probes: &[(&str, u64, u32)], requests: u64, within: f64) {
         // A command's few microseconds hide behind the rest, an erase in the tails.
         if !["host.command_overhead", "timing.erase"].contains(&key) {
             told += u32::from(one.interval.is_some());
-            // A long run of writes comes to erases that a short one, on spare blocks, does not.
-            let within = if key == "timing.program" { 2.0 * within } else { within };
             assert!((one.value / value).ln().abs() < within, "{key}: {} of {value}", one.value);
         }
     }
@@ -213,16 +214,17 @@ fn planted_comes_back(probes: &[(&str, u64, u32)], requests: u64, within: f64) {
     }
     // The device file runs, and gives what was measured.
     std::fs::write(bench.path("planted.toml"), &done.device).unwrap();
-    let again = bench.run("randread", 4096, 64);
-    let measured = found.probes.iter().find(|one| (one.pattern, one.depth) == ("randread", 64));
-    let ratio = again.iops / measured.unwrap().measured.iops;
+    let deepest = found.probes.iter().filter(|one| (one.pattern, one.bytes) == ("randread", 4096));
+    let deepest = deepest.max_by_key(|one| one.depth).unwrap();
+    let again = bench.run("randread", 4096, deepest.depth);
+    let ratio = again.iops / deepest.measured.iops;
     assert!((ratio - 1.0).abs() < 0.01, "{ratio}");
     assert!(done.device.contains("# fitted: 95 %"), "{}", done.device);
 }
 
 #[test]
 fn planted_times_and_topology_come_back() {
-    planted_comes_back(&quick_probes(), REQUESTS, 0.04);
+    planted_comes_back(&QUICK, REQUESTS, 0.02);
 }
 
 #[test]
@@ -342,9 +344,9 @@ fn told_and_wrong(
 #[test]
 fn with_errors_of_five_percent_intervals_hold_what_was_planted() {
     let reads = |probe: &(&str, u64, u32)| probe.0.ends_with("read");
-    let probes = [quick_probes(), vec![("randread", 4096, 4), ("randread", 2048, 1)]].concat();
+    let probes = [QUICK.as_slice(), &[("randread", 4096, 4), ("randread", 2048, 1)]].concat();
     let probes: Vec<_> = probes.into_iter().filter(reads).collect();
-    let (all, wrong) = told_and_wrong(&probes, 1..=2, [0.05, 0.0]);
+    let (all, wrong) = told_and_wrong(&probes, 1..=1, [0.05, 0.0]);
     assert!(all >= 2, "{all} intervals");
     assert!(wrong.is_empty(), "{} of {all}: {wrong:?}", wrong.len());
 }
@@ -352,7 +354,7 @@ fn with_errors_of_five_percent_intervals_hold_what_was_planted() {
 #[test]
 #[ignore = "a minute of simulations: make test-long"]
 fn of_many_intervals_nineteen_in_twenty_hold_what_was_planted_where_figures_err_alone() {
-    let (all, wrong) = told_and_wrong(&quick_probes(), 1..=16, [0.0, 0.05]);
+    let (all, wrong) = told_and_wrong(&QUICK, 1..=16, [0.0, 0.05]);
     println!("{} of {all}: {wrong:?}", wrong.len());
     assert!(all >= 32 && wrong.len() * 20 <= all, "{} of {all}: {wrong:?}", wrong.len());
 }
@@ -360,7 +362,7 @@ fn of_many_intervals_nineteen_in_twenty_hold_what_was_planted_where_figures_err_
 #[test]
 #[ignore = "a minute of simulations: make test-long"]
 fn of_many_intervals_nineteen_in_twenty_hold_what_was_planted_where_probes_err_as_a_whole() {
-    let (all, wrong) = told_and_wrong(&quick_probes(), 1..=16, [0.05, 0.0]);
+    let (all, wrong) = told_and_wrong(&QUICK, 1..=16, [0.05, 0.0]);
     println!("{} of {all}: {wrong:?}", wrong.len());
     assert!(all >= 32 && wrong.len() * 20 <= all, "{} of {all}: {wrong:?}", wrong.len());
 }
@@ -385,7 +387,11 @@ fn what_reads_alone_do_not_tell_is_said_not_to_be_told() {
     assert!(done.device.contains(
         "# Not identifiable from these probes: timing.program (no probe writes); left as in"
     ));
-    assert!(done.device.contains("# Topologies that fit as well"), "{}", done.device);
+    assert!(done.device.contains("# Topologies that these probes do not tell apart"));
+    // Not told apart is no reason to write down one that misses the probes by more.
+    let best = done.found.topologies.iter().map(|tried| tried.misfit).fold(f64::INFINITY, f64::min);
+    let chosen = done.found.topologies[0];
+    assert!(chosen.misfit <= 1.05 * best + 0.002, "{:?}", done.found.topologies);
 }
 
 fn refusal(request: &Request) -> String {

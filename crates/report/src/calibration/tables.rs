@@ -56,8 +56,8 @@ impl Calibration {
             (1, _) => "Topology: stated, no other was tried.".to_owned(),
             (_, 0 | 1) => format!("Topology: {}", self.looked_at()),
             (tried, count) => format!(
-                "Topology: not identifiable from these probes; {count} of {tried} fit as well: {}. \
-                 {}",
+                "Topology: not identifiable from these probes, which do not tell {count} of {tried} \
+                 apart, whatever their misfits: {}. {}",
                 alike.join(", "),
                 self.unfitted()
             )
@@ -66,7 +66,7 @@ impl Calibration {
         }
     }
 
-    /// Topologies that fit as well as each other.
+    /// Topologies that the probes do not tell apart.
     #[must_use]
     pub fn alike(&self) -> Vec<String> {
         let alike = self.topologies.iter().filter(|tried| tried.alike);
@@ -123,7 +123,7 @@ fn topology(tried: &Tried, chosen: bool) -> Vec<String> {
     };
     let verdict = match (chosen, tried.alike, tried.stage) {
         (true, ..) => "chosen",
-        (false, true, _) => "fits as well",
+        (false, true, _) => "not told from the chosen one",
         (false, false, Stage::Fitted) => "fits worse",
         (false, false, _) => "farther off, not fitted to the end",
     };
