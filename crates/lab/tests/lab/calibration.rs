@@ -51,7 +51,7 @@ const PLANTED: [(&str, f64); 6] = [
 ];
 
 /// Requests of a probe.
-const REQUESTS: u64 = 400;
+const REQUESTS: u64 = 250;
 
 /// A folder with the base and a drive.
 struct Bench {
@@ -167,18 +167,18 @@ const PROBES: [(&str, u64, u32); 9] = [
     ("randwrite", 4096, 16),
 ];
 
-/// Those that are simulated quickly: many in flight take long until all of them have come round.
-const QUICK: [(&str, u64, u32); 10] = [
+/// Those that are simulated quickly: many in flight take long until all of them have come round, and
+/// few random writes are what their addresses make of them (the longer tests have both).
+const QUICK: [(&str, u64, u32); 9] = [
     ("randread", 4096, 1),
-    ("randread", 4096, 24),
-    ("randread", 131_072, 1),
+    ("randread", 4096, 16),
     ("randread", 65_536, 4),
+    ("randread", 131_072, 1),
     ("read", 4096, 4),
-    ("read", 131_072, 8),
+    ("read", 131_072, 4),
     ("write", 4096, 1),
     ("write", 4096, 16),
     ("write", 65_536, 1),
-    ("randwrite", 4096, 4),
 ];
 
 fn parameter<'a>(done: &'a Calibrated, key: &str) -> &'a Parameter {
@@ -197,20 +197,31 @@ fn planted_comes_back(probes: &[(&str, u64, u32)], requests: u64, within: f64) {
     assert_eq!(found.topology, Topology { channels: 2, dies: 4, planes: 1 });
     let alike = found.topologies.iter().filter(|tried| tried.alike).count();
     assert_eq!((found.topologies.len(), alike), (2, 1), "{:?}", found.topologies);
-    let mut told = 0;
+    let near = |name: &str, value: f64, planted: f64, within: f64| {
+        println!("{name}: {:.4} of what was planted", value / planted);
+        assert!((value / planted).ln().abs() < within, "{name}: {value} of {planted}");
+    };
     for (key, value) in PLANTED {
         let one = parameter(&done, key);
         assert!(one.interval.is_none_or(|[low, high]| low < value && value < high), "{one:?}");
-        // A command's few microseconds hide behind the rest, an erase in the tails.
-        if !["host.command_overhead", "timing.erase"].contains(&key) {
-            told += u32::from(one.interval.is_some());
-            assert!((one.value / value).ln().abs() < within, "{key}: {} of {value}", one.value);
+        match key {
+            // Cells and command follow each other in every read: their sum is what probes tell.
+            "timing.read" | "host.command_overhead" => {}
+            // It hides in the tails.
+            "timing.erase" => near(key, one.value, value, 5.0 * within),
+            _ => near(key, one.value, value, within),
         }
     }
-    assert!(told >= 2, "{:?}", found.parameters);
+    let sum = |of: &dyn Fn(&str) -> f64| of("timing.read") + of("host.command_overhead");
+    let planted = |key: &str| PLANTED.iter().find(|(known, _)| *known == key).unwrap().1;
+    let fitted = |key: &str| parameter(&done, key).value;
+    near("read and command", sum(&fitted), sum(&planted), within);
+    for key in ["timing.program", "timing.page_transfer"] {
+        assert!(parameter(&done, key).interval.is_some(), "{:?}", parameter(&done, key));
+    }
     for probe in &found.probes {
         let off = (probe.simulated.mean_ns / probe.measured.mean_ns).ln().abs();
-        assert!(off < 0.15, "{}: {off}", probe.name());
+        assert!(off < 0.10, "{}: {off}", probe.name());
     }
     // The device file runs, and gives what was measured.
     std::fs::write(bench.path("planted.toml"), &done.device).unwrap();
@@ -218,13 +229,14 @@ fn planted_comes_back(probes: &[(&str, u64, u32)], requests: u64, within: f64) {
     let deepest = deepest.max_by_key(|one| one.depth).unwrap();
     let again = bench.run("randread", 4096, deepest.depth);
     let ratio = again.iops / deepest.measured.iops;
-    assert!((ratio - 1.0).abs() < 0.01, "{ratio}");
+    // At depth 16 on other dies than those that the few requests of the fit came to wait for.
+    assert!((ratio - 1.0).abs() < 0.02, "{ratio}");
     assert!(done.device.contains("# fitted: 95 %"), "{}", done.device);
 }
 
 #[test]
 fn planted_times_and_topology_come_back() {
-    planted_comes_back(&QUICK, REQUESTS, 0.02);
+    planted_comes_back(&QUICK, REQUESTS, 0.01);
 }
 
 #[test]
@@ -343,10 +355,11 @@ fn told_and_wrong(
 /// A sample of the next tests, which take long.
 #[test]
 fn with_errors_of_five_percent_intervals_hold_what_was_planted() {
-    let reads = |probe: &(&str, u64, u32)| probe.0.ends_with("read");
-    let probes = [QUICK.as_slice(), &[("randread", 4096, 4), ("randread", 2048, 1)]].concat();
-    let probes: Vec<_> = probes.into_iter().filter(reads).collect();
+    let alone = (1..8).map(|power| ("randread", 1024 << power, 1));
+    let many = [("randread", 4096, 4), ("randread", 4096, 16), ("read", 131_072, 4)];
+    let probes: Vec<_> = alone.chain(many).collect();
     let (all, wrong) = told_and_wrong(&probes, 1..=1, [0.05, 0.0]);
+    println!("{all} intervals");
     assert!(all >= 2, "{all} intervals");
     assert!(wrong.is_empty(), "{} of {all}: {wrong:?}", wrong.len());
 }
@@ -462,13 +475,13 @@ fn a_real_drive_is_read_and_fitted_and_what_is_off_is_told() {
     std::fs::write(bench.path("sata.toml"), SATA).unwrap();
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/lab/fio/intel_d3_s4610.json");
     let whole = std::fs::read_to_string(file).unwrap();
-    // Every other depth; all of them, on a larger base, are in the book.
+    // Depths 1, 4 and 16; more of them, on a larger base, are in the book.
     let is_kept = |line: &&str| {
-        let depths = ["2", "8", "32"].map(|depth| format!("\"iodepth\": \"{depth}\""));
+        let depths = ["2", "8", "32", "64"].map(|depth| format!("\"iodepth\": \"{depth}\""));
         !depths.iter().any(|depth| line.contains(depth))
     };
     let kept: Vec<&str> = whole.lines().filter(is_kept).collect();
-    std::fs::write(bench.path("fio.json"), kept.join("\n")).unwrap();
+    std::fs::write(bench.path("fio.json"), kept.join("\n").replace(",\n ]", "\n ]")).unwrap();
     let request = Request {
         base: bench.text("sata.toml"),
         channels: vec![4],
@@ -479,7 +492,7 @@ fn a_real_drive_is_read_and_fitted_and_what_is_off_is_told() {
         ..bench.request("fio.json")
     };
     let done = request.run(&Silent).unwrap();
-    assert_eq!((done.found.probes.len(), done.found.left_out.len()), (8, 0));
+    assert_eq!((done.found.probes.len(), done.found.left_out.len()), (6, 0));
     let read = parameter(&done, "timing.read");
     // One size of requests does not tell a page's read from what else each of them takes.
     assert!((80e3..140e3).contains(&read.value), "{read:?}");
