@@ -71,7 +71,7 @@ use station::{Phase, Station};
 
 /// Operations from the first that is not over to the last with which time moves on although a request is
 /// still asked about.
-pub(super) const CROWD: u64 = 1 << 18;
+pub(super) const CROWD: u64 = 1 << 16;
 
 /// Stations behind those of the channels.
 const OTHERS: u32 = 5;

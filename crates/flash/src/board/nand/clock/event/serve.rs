@@ -12,6 +12,10 @@ use crate::units::Nanos;
 /// for ever.
 pub(super) const PASSES_MAX: u32 = 4096;
 
+/// Among how many of those that wait for a die commands of other planes are looked for that may join: more
+/// wait where a recovery reads one plane after another.
+const JOIN_WINDOW: usize = 1024;
+
 impl Controller {
     /// What a station does next, if it is idle; or whether what it does is suspended.
     pub(super) fn begin_at(&mut self, station: u32, timeline: &mut Timeline) {
@@ -120,7 +124,9 @@ impl Controller {
         let first = self.graph.node(lead).job;
         let mut planes = 1u64 << first.plane;
         let mut index = 0;
-        while let Some(&(_, operation)) = self.stations[station as usize].queue.get(index) {
+        while index < JOIN_WINDOW
+            && let Some(&(_, operation)) = self.stations[station as usize].queue.get(index)
+        {
             let job = &self.graph.node(operation).job;
             let fits = job.number.is_some()
                 && (job.work, job.slc, job.die) == (first.work, first.slc, first.die)
