@@ -19,6 +19,24 @@ use ftlab_flash::units::{BlockId, Lpn, Ppn, zeroed};
 /// The frontier of data.
 const DATA: usize = Stream::Data as usize;
 
+/// What is collected at a time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum What {
+    /// Every line of a group but the one that is opened for it.
+    Group(u32),
+    /// One line.
+    Line(BlockId),
+}
+
+/// How it is told whether the map pages of a line that is collected have room.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum MapPages {
+    /// By the most that there can be.
+    AtMost,
+    /// Where these do not fit, by how many there are.
+    Counted,
+}
+
 /// When groups share lines, and when lines are collected.
 #[derive(Clone, Copy, Debug)]
 pub struct GroupRules {

@@ -12,30 +12,13 @@
 
 use super::super::lines::ALL;
 use super::super::{PageOwner, PageSpace, Stream};
+use super::{MapPages, What};
 use ftlab_flash::board::Board;
 use ftlab_flash::board::nand::fault::Fault;
 use ftlab_flash::board::nand::state::OobRead;
 use ftlab_flash::board::when::When;
 use ftlab_flash::meter::{BlockRole, Cause, Event};
 use ftlab_flash::units::{BlockId, Lpn, Ppn};
-
-/// What is collected at a time.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum What {
-    /// Every line of a group but the one that is opened for it.
-    Group(u32),
-    /// One line.
-    Line(BlockId),
-}
-
-/// How it is told whether the map pages of a line that is collected have room.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum MapPages {
-    /// By the most that there can be.
-    AtMost,
-    /// Where these do not fit, by how many there are.
-    Counted,
-}
 
 impl PageSpace {
     /// Sees to it that the page of data that the host writes, or a map page, has a line: of its
