@@ -38,7 +38,7 @@ SMALL_DEVICES := MALLOC_TRIM_THRESHOLD_=268435456 MALLOC_MMAP_THRESHOLD_=3355443
 # Leaves schemes out of tests, for whoever works on one; never here.
 unexport FTLAB_ONLY
 
-.PHONY: demo build test tests built-tests test-long check fmt bench cost scaling pgo fuzz fuzz-brief fuzz-long docs book book-test browser clients test-clients reproduce quick linted-tests package wheel wheel-here stubs python-test notebooks notebooks-test test-cluster test-mutants clean \
+.PHONY: demo build test tests built-tests test-long check fmt bench cost memory scaling pgo fuzz fuzz-brief fuzz-long docs book book-test browser clients test-clients reproduce quick linted-tests package wheel wheel-here stubs python-test notebooks notebooks-test test-cluster test-mutants clean \
     browser-report browser-workload browser-papers browser-explore browser-sweep browser-drive
 
 build: ## the release binary, target/release/ftlab
@@ -73,24 +73,30 @@ test: export PACKAGES = $(PYTHON_PACKAGES)
 test: ## everything that CI runs: lints, all tests, half a minute of fuzzing, packages, Python, the browser test
 	$(MAKE) -j2 linted-tests built-tests
 
-linted-tests: check
+# Clippy's driver stands in for the compiler of our crates, so that what is compiled to be tested is linted
+# by the way: `make check` alone takes as long as compiling half of it.
+linted-tests: export RUSTC_WORKSPACE_WRAPPER := clippy-driver
+linted-tests: export RUSTFLAGS := -D warnings
+linted-tests:
+	$(CARGO) fmt --all --check
+	$(CARGO) test --locked --workspace --all-targets --no-run
 	$(MAKE) tests
 	$(MAKE) fuzz-brief
 
 # What needs the program alone runs beside the tests of the crates, whose compilation takes longer than the program's.
 built-tests: build
 	$(MAKE) demo quick notebooks-test book-test clients
-	$(MAKE) browser cost package
+	$(MAKE) browser cost memory package
 
-# Of the Python package nothing is built here (it is tested from Python), but with it among the crates
-# others have the features that lints compiled them with, and macros need no second compilation.
 tests: ## the tests of every crate
 	$(SMALL_DEVICES) $(CARGO) test --locked --workspace --no-fail-fast
 
-test-long: bench ## what takes longer than CI may: the benchmark's full device, every cut of every variant and 100000 in long runs of each family, machines that fail under a drive, pages at all widths, a quarter of an hour of fuzzing
+test-long: export PACKAGES = $(PYTHON_PACKAGES)
+test-long: bench ## what takes longer than CI may: the benchmark's full device, packed crates compiled with nothing beside them, every cut of every variant and 100000 in long runs of each family, machines that fail under a drive, pages at all widths, a quarter of an hour of fuzzing
 	FTLAB_ALL_CUTS=1 $(SMALL_DEVICES) $(CARGO) test --locked -p ftlab-engine --test conformance -- --show-output
 	FTLAB_ALL_CUTS=1 $(CARGO) test --locked -p ftlab --test cli -- tail::trace_events_are_those_of_the_probe
 	$(CARGO) test --locked -p ftlab-drive --lib -- --ignored
+	tests/packages.sh --alone
 	$(MAKE) demo quick
 	FTLAB_ALL_WIDTHS=1 $(MAKE) browser
 	FTLAB_FUZZ_SECONDS=300 $(CARGO) test --locked --release -p ftlab-engine -p ftlab-fuzzing -p ftlab-nbd --test fuzz_smoke -- --show-output
@@ -132,7 +138,8 @@ test-clients: clients ## and file systems: ext4 through nbdfuse and a loop devic
 	python3 tests/nvme.py $(FTLAB) target/nvme
 	python3 tests/clients.py $(FTLAB) --crashes 200
 
-package: ## packs every crate, and checks what was packed without anything beside it
+package: PACKAGES := $(PYTHON_PACKAGES)
+package: build ## packs every crate, and compares what was packed with what the compiler read
 	tests/packages.sh
 
 wheel: $(MATURIN) ## the Python package, to target/wheels: for any Python from 3.10 on, and for glibc 2.17 where zig can be had
@@ -198,6 +205,9 @@ bench: cost ## cost; speed as ratios against a bare loop on 4 and on 32 GiB; par
 cost: build ## instructions and cache misses of a host page; none may rise by 3 % unnoticed
 	command -v valgrind >/dev/null || tests/install.sh valgrind
 	python3 tests/cost.py $(FTLAB) tests/golden/cost.txt
+
+memory: build ## what every scheme holds of a tebibyte of which little is written
+	python3 tests/memory.py $(FTLAB)
 
 scaling: build ## rates from 1 GiB to 1 TiB, two runs side by side, bytes of memory per page; needs 8 GiB
 	python3 tests/scaling.py $(FTLAB)

@@ -11,7 +11,6 @@ mod host;
 mod inspect;
 mod leaving_nothing;
 mod library;
-mod memory;
 mod options;
 mod preparing;
 mod probe;

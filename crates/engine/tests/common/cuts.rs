@@ -358,14 +358,24 @@ fn recover(device: &mut dyn Device, case: Case, line: &str) -> bool {
     case.recut.is_some()
 }
 
-/// Runs every case of a seed: cuts at every operation, with each of these outcomes. The workload must
-/// have more than `least` of them. Cases share what comes before their cut: each begins with a duplicate
-/// of the device as the last request before it left it. What was cut in all.
+/// Which operations of a workload are cut.
+#[derive(Clone, Copy, Debug)]
+pub struct Points<'a> {
+    /// Each with these outcomes.
+    pub outcomes: &'a [CutOutcome],
+    /// Every so many; which of them are the first differs from workload to workload.
+    pub every: u64,
+    /// The workload must have more operations than this.
+    pub least: u64,
+}
+
+/// Runs the cases of a seed. They share what comes before their cut: each begins with a duplicate of the
+/// device as the last request before it left it. What was cut in all.
 pub fn every_cut(
     variant: (&str, Keeps),
     number: usize,
     config: &Config,
-    (outcomes, least): (&[CutOutcome], u64),
+    Points { outcomes, every, least }: Points<'_>,
 ) -> Cuts {
     let mut all = Cuts::default();
     let seed = 11 + number as u64;
@@ -384,15 +394,19 @@ pub fn every_cut(
                     bench = one;
                     break;
                 }
+                let here = case;
+                case.cut += 1;
+                if !(here.cut + number as u64).is_multiple_of(every) {
+                    continue;
+                }
                 // Every seventh cut: the recovery is cut at each of its operations as well.
-                if case.cut.is_multiple_of(7) {
-                    let recuts = (0..).map(|again| Case { recut: Some(again), ..case });
+                if (here.cut / every).is_multiple_of(7) {
+                    let recuts = (0..).map(|again| Case { recut: Some(again), ..here });
                     let recuts = recuts.take_while(|&again| one.duplicate().go_on(again)).count();
                     all.recuts += recuts as u64;
                 }
                 all += one.cuts;
-                let _ = one.go_on(case);
-                case.cut += 1;
+                let _ = one.go_on(here);
             }
         }
         assert!(case.cut > least, "{name}: the workload hardly touched flash");

@@ -7,7 +7,7 @@
 //! recovery is.
 
 use crate::common::cuts::{
-    Case, Cuts, GAP_EVERY, Keeps, LOGICAL_BLOCKS, Spread, every_cut, hundred_cuts, run,
+    Case, Cuts, GAP_EVERY, Keeps, LOGICAL_BLOCKS, Points, Spread, every_cut, hundred_cuts, run,
 };
 use crate::common::faults;
 use crate::common::long_cuts::Long;
@@ -38,28 +38,33 @@ fn every_scheme_survives_a_cut_at_every_operation() {
     for row in schemes::TABLE.iter().filter(|row| chosen(row.paper.name)) {
         let config = tiny(row.paper.name, LOGICAL_BLOCKS, &[]);
         let keeps = keeps(row.paper.name, &config, true);
-        let all = (&CutOutcome::ALL[..], LEAST_CUTS);
+        let all = Points { outcomes: &CutOutcome::ALL, every: 1, least: LEAST_CUTS };
         every_cut((row.paper.name, keeps), usize::MAX >> 40, &config, all);
     }
 }
 
-/// With one outcome each, in turns, or with `FTLAB_ALL_CUTS` (`make test-long`) with all of them. Those
-/// that are to work in gaps are cut in gaps.
+/// Whether nothing is left out (`make test-long`).
+pub fn is_all() -> bool {
+    std::env::var("FTLAB_ALL_CUTS").is_ok()
+}
+
+/// At every third operation with one outcome each, in turns; with `FTLAB_ALL_CUTS` at every one with all
+/// of them. Those that are to work in gaps are cut in gaps.
 #[test]
 #[allow(clippy::print_stdout, reason = "how many cuts there were is told")]
-fn every_variant_survives_a_cut_at_every_operation() {
-    let all = std::env::var("FTLAB_ALL_CUTS").is_ok();
+fn every_variant_survives_cuts_at_its_operations() {
     let variants = variants::all().enumerate().filter(|(_, variant)| chosen(variant.scheme));
     let (mut total, mut unseen) = (Cuts::default(), Vec::new());
     for (number, variant) in variants {
         let config = tiny(variant.scheme, LOGICAL_BLOCKS, variant.pairs);
         let keeps = keeps(variant.scheme, &config, variant.durable);
-        let outcomes = match all {
-            true => &CutOutcome::ALL[..],
-            false => &CutOutcome::ALL[number % 3..][..1],
+        let (outcomes, every) = match is_all() {
+            true => (&CutOutcome::ALL[..], 1),
+            false => (&CutOutcome::ALL[number % 3..][..1], 3),
         };
         let keeps = (variant.scheme, keeps);
-        let mut cuts = every_cut(keeps, number, &config, (outcomes, LEAST_CUTS));
+        let points = Points { outcomes, every, least: LEAST_CUTS };
+        let mut cuts = every_cut(keeps, number, &config, points);
         let is_idle = is_to_work_in_gaps(variant.scheme, &config);
         if is_idle && cuts.in_gaps == 0 {
             cuts += cuts_in_gaps(keeps, number, &config);
@@ -195,9 +200,16 @@ fn devices_survive_a_hundred_cuts_in_a_row() {
     ];
     let mixed_faults = [faults::MIXED, &[("device.over_provisioning", "18x")]].concat();
     let devices = [&[], &FAILING[..], &mixed_faults[..]];
-    let thrice = devices.iter().flat_map(|failing| variants::all().map(move |one| (failing, one)));
-    let chosen_ones = thrice.enumerate().filter(|(_, (_, variant))| chosen(variant.scheme));
-    for (number, (failing, variant)) in chosen_ones {
+    let turns = |kind: usize| {
+        // Large devices are every third as well: each kind of failure meets both sizes.
+        let meets = move |(turn, _): &(usize, _)| is_all() || (turn / 3 + kind).is_multiple_of(3);
+        variants::all().enumerate().filter(meets)
+    };
+    let thrice = devices.iter().enumerate().flat_map(|(kind, failing)| {
+        turns(kind)
+            .map(move |(turn, variant)| (kind * variants::all().count() + turn, failing, variant))
+    });
+    for (number, failing, variant) in thrice.filter(|(.., variant)| chosen(variant.scheme)) {
         // Every third device has several translation pages and two planes.
         let (blocks, planes) = if number % 3 == 0 { (170, "2") } else { (LOGICAL_BLOCKS, "1") };
         let pairs = [variant.pairs, failing, &[("device.planes", planes)]].concat();

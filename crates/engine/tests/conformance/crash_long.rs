@@ -11,7 +11,7 @@ use crate::common::cuts::{Case, Cuts};
 use crate::common::long_cuts::{Long, log_spaced};
 use crate::common::variants;
 use crate::common::{chosen, tiny};
-use crate::crash::{is_to_work_in_gaps, keeps};
+use crate::crash::{is_all, is_to_work_in_gaps, keeps};
 use ftlab_engine::board::nand::fault::CutOutcome;
 use ftlab_engine::board::nand::record::Operation;
 use ftlab_engine::meter::Cause;
@@ -28,7 +28,7 @@ const BLOCKS: u64 = 64;
 
 /// Cuts of a family, and requests of a run.
 fn wanted() -> (u64, usize) {
-    let all = std::env::var("FTLAB_ALL_CUTS").is_ok();
+    let all = is_all();
     let (cuts, requests) = if all { MANY } else { FEW };
     match std::env::var("FTLAB_CUTS") {
         Ok(text) => {

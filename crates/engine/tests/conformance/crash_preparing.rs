@@ -4,7 +4,7 @@
 
 use crate::common::cuts::{Host, LOGICAL_BLOCKS, Spread};
 use crate::common::{chosen, open, pages, tiny, variants};
-use crate::crash::keeps;
+use crate::crash::{is_all, keeps};
 use ftlab_engine::board::nand::fault::{CutOutcome, Fault};
 use ftlab_engine::config::Config;
 use ftlab_engine::request::{Op, Request};
@@ -142,7 +142,7 @@ fn cut_everywhere(scheme: &str, pairs: &[(&str, &str)], durable: bool, number: u
 fn every_scheme_survives_cuts_while_it_is_prepared() {
     let rows = schemes::TABLE.iter().map(|row| (row.paper.name, &[][..], true));
     // Beside the defaults every variant with `FTLAB_ALL_CUTS`, and else some of them.
-    let every = if std::env::var("FTLAB_ALL_CUTS").is_ok() { 1 } else { 6 };
+    let every = if is_all() { 1 } else { 6 };
     let variants = variants::all().map(|variant| (variant.scheme, variant.pairs, variant.durable));
     let all = rows.chain(variants.step_by(every)).enumerate();
     let (mut cuts, mut recuts) = (0, 0);
