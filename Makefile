@@ -38,7 +38,7 @@ SMALL_DEVICES := MALLOC_TRIM_THRESHOLD_=268435456 MALLOC_MMAP_THRESHOLD_=3355443
 # Leaves schemes out of tests, for whoever works on one; never here.
 unexport FTLAB_ONLY
 
-.PHONY: demo build test tests built-tests test-long check fmt bench cost memory scaling pgo fuzz fuzz-brief fuzz-long docs book book-test browser clients test-clients reproduce quick linted-tests package wheel wheel-here stubs python-test notebooks notebooks-test test-cluster test-mutants clean \
+.PHONY: demo build test tests built-tests test-long check fmt bench cost memory scaling pgo fuzz fuzz-brief fuzz-long docs book book-test browser clients test-clients reproduce quick linted-tests package wheel wheel-here stubs python-test notebooks notebooks-test test-cluster test-mutants test-mutants-sample clean \
     browser-report browser-workload browser-papers browser-explore browser-sweep browser-drive
 
 build: ## the release binary, target/release/ftlab
@@ -101,8 +101,11 @@ test-long: bench ## what takes longer than CI may: the benchmark's full device, 
 	FTLAB_ALL_WIDTHS=1 $(MAKE) browser
 	FTLAB_FUZZ_SECONDS=300 $(CARGO) test --locked --release -p ftlab-engine -p ftlab-fuzzing -p ftlab-nbd --test fuzz_smoke -- --show-output
 
+test-mutants-sample: $(MUTANTS_VENV)/bin/python ## whether the mutants of a fixed sample are still noticed
+	$(SMALL_DEVICES) $(MUTANTS_VENV)/bin/python -B tests/mutants/sample.py
+
 # ROOM: a scheme, or a room of tests/mutants/rooms.py; SECONDS: no longer than this at a time, the next
-# run goes on; SAMPLE=40 instead of a room: a fixed sample over all of them.
+# run goes on; SAMPLE=40 instead of a room: a fixed sample over all of them, kept in tests/mutants/sample.json.
 test-mutants: $(MUTANTS) $(MUTANTS_VENV)/bin/python ## how many mutants of ROOM its tests notice (docs/mutants.md); the sources are compiled once
 	$(SMALL_DEVICES) $(MUTANTS_VENV)/bin/python -B tests/mutants/run.py --tool $(abspath $(MUTANTS)) \
 	    $(ROOM) $(if $(SECONDS),--seconds $(SECONDS)) $(if $(SAMPLE),--sample $(SAMPLE))

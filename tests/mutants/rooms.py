@@ -98,6 +98,12 @@ def room(name, root):
     return Room(files, (unit("schemes", name), examples(name), *of_all, *conformance(name)))
 
 
+def all_names(root):
+    """The rooms of the table, and those of all schemes."""
+    schemes = sorted(path.stem for path in (root / "crates/schemes/src").glob("*.rs"))
+    return sorted(ROOMS) + [name for name in schemes if name != "lib"]
+
+
 def files(room, root):
     """Its sources, without those that hold tests alone."""
     found = {path for pattern in room.files for path in root.glob(pattern)}

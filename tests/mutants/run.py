@@ -16,6 +16,7 @@ from pathlib import Path
 
 import build
 import rooms
+import sample
 import trial
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -60,6 +61,11 @@ def numbered(mutants):
     return named
 
 
+def by_whom(verdict, tests):
+    """The test that noticed a mutant."""
+    return next((test for test in tests if str(test) == verdict[1]), None)
+
+
 def sampled(mutants, count):
     """So many of them, always the same while they are there: by a digest of their titles."""
     digest = lambda pair: hashlib.sha256(pair[1]["title"].encode()).digest()
@@ -88,6 +94,8 @@ class Session:
         self.programs = self.copy.programs(trials)
         print(f"compiled in {time.monotonic() - begun:.0f} s", flush=True)
         self.until = time.monotonic() + arguments.seconds
+        # Mutants that were judged, each with the test that noticed it.
+        self.judged = []
 
     def of(self, name, mutants):
         """Those in a room's sources."""
@@ -98,10 +106,13 @@ class Session:
         """Judges a room's mutants and tells the survivors; its row of the table."""
         viable = self.of(name, self.viable)
         record = Record(FOLDER / f"{name}.json", self.files[name])
-        if viable and time.monotonic() < self.until:
-            tests = self.tests(self.rooms[name])
+        if not viable:
+            return [name, 0, 0, 0, 0, 0, len(self.of(name, self.outside)), 0]
+        tests = self.tests(self.rooms[name]) if time.monotonic() < self.until else []
+        if tests:
             self.judge_open(viable, tests, record)
         verdicts = record.of(viable)
+        self.judged += [(viable[number], by_whom(verdict, tests)) for number, verdict in verdicts.items() if verdict]
         for number, verdict in verdicts.items():
             if verdict and verdict[0] == "survived":
                 mutant = viable[number]
@@ -149,12 +160,14 @@ def main():
     parser.add_argument("--sample", type=int, help="so many mutants, by default of all rooms")
     parser.add_argument("--workers", type=int, default=os.cpu_count())
     arguments = parser.parse_args()
-    names = arguments.rooms or (sorted(rooms.ROOMS) if arguments.sample else [])
+    names = arguments.rooms or (rooms.all_names(ROOT) if arguments.sample else [])
     if not names:
         parser.error("which room?")
     FOLDER.mkdir(parents=True, exist_ok=True)
     session = Session(names, arguments)
     rows = [session.judge(name) for name in names]
+    if arguments.sample and not arguments.rooms:
+        sample.write(session.judged)
     print("| " + " | ".join(HEADINGS) + " |")
     for row in rows:
         print("| " + " | ".join(str(cell) for cell in row) + " |")

@@ -26,6 +26,8 @@ class Test:
     name: str
     only: str
     folder: Path
+    package: str = ""
+    target: str = ""
     seconds: float = 0.0
     reaches: set = field(default_factory=set)
 
@@ -54,6 +56,19 @@ class Test:
         return None if stopped else done.returncode == 0
 
 
+    def timed(self):
+        """Seconds that it takes without a mutant; it has to pass."""
+        begun = time.monotonic()
+        if self.run({}, 600) is not True:
+            raise SystemExit(f"{self} does not pass without a mutant")
+        return time.monotonic() - begun
+
+
+def limit(seconds):
+    """How long a test that takes so long may take with a mutant."""
+    return SLOWER_MOST * seconds + SECONDS_MORE
+
+
 def tests_of(trial, program, tree):
     """The tests that a trial names."""
     command = [program, "--list", "--format", "terse"]
@@ -62,7 +77,8 @@ def tests_of(trial, program, tree):
     module = lambda name: f"_{name.split('::')[0]}_"
     is_wanted = lambda name: not trial.names or any(f"_{n}_" in module(name) for n in trial.names)
     folder = tree / "crates" / trial.package.removeprefix("ftlab-")
-    return [Test(program, name, trial.only, folder) for name in names if is_wanted(name)]
+    return [Test(program, name, trial.only, folder, trial.package, trial.target)
+            for name in names if is_wanted(name)]
 
 
 def reach(tests, folder, workers):
@@ -100,8 +116,7 @@ def judge(number, tests):
     """(`killed`, by whom), (`timeout`, by whom) or (`survived`, how many tests asked for it)."""
     asking = [test for test in tests if number in test.reaches]
     for test in asking:
-        limit = SLOWER_MOST * test.seconds + SECONDS_MORE
-        passed = test.run({"FTLAB_MUTANT": str(number)}, limit)
+        passed = test.run({"FTLAB_MUTANT": str(number)}, limit(test.seconds))
         if passed is None:
             return "timeout", str(test)
         if not passed:
