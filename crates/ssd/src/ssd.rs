@@ -396,6 +396,13 @@ impl<S: Scheme> Device for Ssd<S> {
         if found.is_break() {
             return Ok(found);
         }
+        let (kept, declared) = (self.board.nand().payload_pages(), S::payload_pages(&self.seen));
+        // A die that failed keeps what was there, and it is written again elsewhere.
+        if u64::from(kept) > declared && self.board.nand().failed_die().is_none() {
+            return Err(format!(
+                "{kept} map, checkpoint and trim-record pages are alive, {declared} at most are declared"
+            ));
+        }
         for (lpn, expected) in self.ledger.all_expected() {
             let (tag, lost) = self.version_of(lpn);
             // Memory and what is written from there do not know which version was lost.

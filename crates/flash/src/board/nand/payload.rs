@@ -48,6 +48,10 @@ impl Payloads {
         Slot(self.next_untouched - 1)
     }
 
+    fn in_use(&self) -> u32 {
+        self.next_untouched - self.free.len() as u32
+    }
+
     /// Whether [`Payloads::take`] would have to panic.
     pub(super) fn are_full(&self) -> bool {
         self.free.is_empty() && self.next_untouched >= self.slots
@@ -86,6 +90,11 @@ impl Payloads {
 }
 
 impl Nand {
+    /// Pages whose content is kept, which a scheme declares the most of.
+    pub fn payload_pages(&self) -> u32 {
+        self.payloads.in_use()
+    }
+
     /// The slot of a new page. The older page's slot changes hands when the older page goes with
     /// this operation; when the power goes instead, both versions stay on flash.
     pub(super) fn fill_slot(&mut self, payload: Payload<'_>, move_old: bool) -> Slot {
