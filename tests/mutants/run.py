@@ -1,9 +1,9 @@
 """Mutation score of rooms: make test-mutants ROOM=NAME; what it means says docs/mutants.md.
 
 Every mutant of cargo-mutants in a room's sources is judged by the tests of that room, each alone:
-the quick ones first, those that never come to the mutant not at all. What was judged is kept in
-target/mutants/ROOM.json, and a run goes on where the last one ended; a mutant that survived is
-judged again once there are other tests.
+the quick ones first, those that never come to the mutant not at all. Those of equivalent.txt change
+nothing and are not judged. What was judged is kept in target/mutants/ROOM.json, and a run goes on
+where the last one ended; a mutant that survived is judged again once there are other tests.
 """
 
 import argparse
@@ -15,12 +15,14 @@ import time
 from pathlib import Path
 
 import build
+import equivalent
 import rooms
 import trial
 
 ROOT = Path(__file__).resolve().parents[2]
 FOLDER = ROOT / "target/mutants"
-HEADINGS = ["room", "mutants", "viable", "killed", "timeouts", "survived", "left out", "open"]
+HEADINGS = [
+    "room", "mutants", "viable", "killed", "timeouts", "survived", "equivalent", "left out", "open"]
 
 
 class Record:
@@ -42,6 +44,13 @@ class Record:
     def of(self, mutants):
         """Verdicts by number; None where nobody judged yet."""
         return {number: self.verdicts.get(mutant["title"]) for number, mutant in mutants.items()}
+
+    def expect_nothing_of(self, titles):
+        """Ends the run if a test once noticed one of these, which are said to change nothing."""
+        for title in titles:
+            word, who, *_ = self.verdicts.get(title) or ("survived", None)
+            if word != "survived":
+                raise SystemExit(f"{equivalent.LIST} lists {title}, which {who} notices ({word})")
 
     def tell(self, title, verdict):
         with self.lock:
@@ -75,6 +84,8 @@ class Session:
         self.files = {name: rooms.files(room, ROOT) for name, room in self.rooms.items()}
         files = sorted({file for files in self.files.values() for file in files})
         self.mutants = numbered(build.listed(ROOT, arguments.tool, files))
+        titles = {mutant["title"] for mutant in self.mutants.values()}
+        self.equivalent = equivalent.among(titles, files, ROOT)
         if arguments.sample:
             self.mutants = sampled(self.mutants, arguments.sample)
         packages = sorted({f"ftlab-{file.split('/')[1]}" for file in files})
@@ -96,8 +107,11 @@ class Session:
 
     def judge(self, name):
         """Judges a room's mutants and tells the survivors; its row of the table."""
-        viable = self.of(name, self.viable)
+        compiled = self.of(name, self.viable)
+        same = {number for number, mutant in compiled.items() if mutant["title"] in self.equivalent}
+        viable = {number: mutant for number, mutant in compiled.items() if number not in same}
         record = Record(FOLDER / f"{name}.json", self.files[name])
+        record.expect_nothing_of([compiled[number]["title"] for number in same])
         if viable and time.monotonic() < self.until:
             tests = self.tests(self.rooms[name])
             self.judge_open(viable, tests, record)
@@ -109,7 +123,7 @@ class Session:
                 print(f"survived {verdict[1]} tests: {mutant['title']} [line {line}]")
         words = [verdict[0] for verdict in verdicts.values() if verdict]
         judged = [words.count(word) for word in ("killed", "timeout", "survived")]
-        return [name, len(self.of(name, self.mutants)), len(viable), *judged,
+        return [name, len(self.of(name, self.mutants)), len(compiled), *judged, len(same),
                 len(self.of(name, self.outside)), len(viable) - sum(judged)]
 
     def tests(self, room):
