@@ -267,6 +267,9 @@ mod tests {
         trims.recorded(0, Ppn(91));
         trims.recorded(0, Ppn(92));
         assert_eq!((trims.next_pending(), trims.location(0)), (None, Some(Ppn(92))));
+        let mut fresh = trimmed(&[]);
+        fresh.recorded(1, Ppn(93));
+        assert_eq!((fresh.next_pending(), fresh.location(1)), (None, Some(Ppn(93))));
     }
 
     /// Two segments have records, of different ages, and one has none.

@@ -3,6 +3,7 @@
 use super::*;
 use crate::parts::zone_rules::ZoneRules;
 use ftlab_flash::board::nand::state::OobRead;
+use ftlab_flash::meter::BlockRole;
 use ftlab_flash::request::RequestShape;
 use ftlab_flash::rng::{Purpose, Rng};
 use ftlab_flash::settings::Groups as _;
@@ -190,6 +191,16 @@ fn a_table_without_pages_of_its_own_is_told_of_none_that_moved() {
     let (kind, done) = (PageKind::Checkpoint, When::START.into());
     let page = Moved { logical: 0, kind, old: Ppn(9), new: Ppn(12), done, newer: false };
     bench.base.map.moved(&mut bench.board, page);
+}
+
+/// Pages that move one by one ask from when on: not before what collection waits for, at most later.
+#[test]
+fn what_could_move_may_move_then_where_the_table_holds_nothing_up() {
+    let mut bench = Bench::new(Plain::new());
+    let done = bench.board.erase(BlockId(12), BlockRole::Data, Cause::Gc, When::START);
+    let done = done.expect("nothing fails");
+    assert_ne!(done, When::START, "an erase takes its time");
+    assert_eq!(bench.base.map.may_move(done), done);
 }
 
 /// 20,000 pages of 512 bytes, of which a record of trims covers 126 x 32: five records and those that
