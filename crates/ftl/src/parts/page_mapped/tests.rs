@@ -169,7 +169,7 @@ fn copies_bear_the_names_that_the_table_gives_them() {
     let mut bench = Bench::new(Recording { plain: Plain::new(), is_unrecorded: false });
     let copies = |board: &Board| board.meter().programs(Cause::Gc);
     let mut rng = Rng::new(7, Purpose::Workload);
-    bench.write_until((0..24).chain(std::iter::repeat_with(|| rng.below(24) as u32)), copies);
+    bench.write_until((0..24).chain(std::iter::repeat_with(|| rng.below(24))), copies);
     let mut renamed = 0;
     for lpn in 0..24 {
         let ppn = bench.base.map.table.entry(Lpn(lpn)).expect("all were written");
