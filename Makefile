@@ -82,6 +82,7 @@ linted-tests:
 	$(CARGO) test --locked --workspace --all-targets --no-run
 	$(MAKE) tests
 	$(MAKE) fuzz-brief
+	$(MAKE) test-mutants-sample
 
 # What needs the program alone runs beside the tests of the crates, whose compilation takes longer than the program's.
 built-tests: build

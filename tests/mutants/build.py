@@ -86,6 +86,7 @@ class Copy:
 
     def cargo(self, *arguments):
         environment = {**os.environ, "RUSTFLAGS": "--cap-lints=allow", "CARGO_INCREMENTAL": "0"}
+        environment.pop("RUSTC_WORKSPACE_WRAPPER", None)
         how = ["--locked", "--message-format=json", "--target-dir", self.target]
         run = subprocess.run(["cargo", *arguments, *how], cwd=self.tree, env=environment,
                              capture_output=True, text=True)

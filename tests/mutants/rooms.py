@@ -41,9 +41,17 @@ def conformance(*schemes):
     return tuple(Trial("ftlab-engine", "conformance", (), scheme) for scheme in schemes)
 
 
-def part(files, schemes, *names):
-    """A part: its own tests, those of devices, and of schemes that stand on it."""
-    trials = (unit("ftl"), device(*names), examples(*schemes), *conformance(*schemes))
+def said(*schemes):
+    """What schemes say of their sizes, and what they refuse."""
+    return tuple(Trial("ftlab-engine", "schemes", ("sizes", "refused"), scheme)
+                 for scheme in schemes)
+
+
+def part(files, schemes, *names, others=()):
+    """A part: its own tests, those of devices, and of schemes that stand on it; of `others`, which use
+    what those do not, the worked examples alone."""
+    trials = (unit("ftl"), device(*names), examples(*schemes, *others), *said(*schemes, *others),
+              *conformance(*schemes))
     return Room(tuple(f"{FTL}/{file}" for file in files), trials)
 
 
@@ -55,7 +63,9 @@ ROOMS = {
         ["page_space/lines/*.rs", "page_space/slc/*.rs", "page_space/group_lines/*.rs"],
         ["ideal_page", "learnedftl"]),
     "page_mapped": part(
-        ["page_mapped.rs", "oob_scan.rs", "trim_records.rs"], ["ideal_page", "hat"]),
+        ["page_mapped.rs", "page_mapped/*.rs", "oob_scan.rs", "trim_records.rs"],
+        # caftl records, renames and shares pages; janus leaves pages of its blocks out.
+        ["ideal_page", "hat"], others=["caftl", "janus"]),
     "map_area": part(
         ["map_area.rs", "flash_map.rs", "spare_map.rs", "numbered_area.rs", "record_area.rs"],
         ["bast", "waftl", "fast"]),
@@ -93,9 +103,9 @@ def room(name, root):
     if not (root / file).exists():
         raise SystemExit(f"{name} is no scheme and none of {', '.join(sorted(ROOMS))}")
     files = (str(file), f"crates/schemes/src/{name}/**/*.rs")
-    of_all = (Trial("ftlab-engine", "schemes", ("sizes", "refused"), name),
-              Trial("ftlab-engine", "alloc", (), name))
-    return Room(files, (unit("schemes", name), examples(name), *of_all, *conformance(name)))
+    alloc = Trial("ftlab-engine", "alloc", (), name)
+    own = (unit("schemes", name), examples(name), *said(name), alloc)
+    return Room(files, (*own, *conformance(name)))
 
 
 def all_names(root):

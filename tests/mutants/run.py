@@ -1,9 +1,9 @@
 """Mutation score of rooms: make test-mutants ROOM=NAME; what it means says docs/mutants.md.
 
 Every mutant of cargo-mutants in a room's sources is judged by the tests of that room, each alone:
-the quick ones first, those that never come to the mutant not at all. What was judged is kept in
-target/mutants/ROOM.json, and a run goes on where the last one ended; a mutant that survived is
-judged again once there are other tests.
+the quick ones first, those that never come to the mutant not at all. Those of equivalent.txt change
+nothing and are not judged. What was judged is kept in target/mutants/ROOM.json, and a run goes on
+where the last one ended; a mutant that survived is judged again once there are other tests.
 """
 
 import argparse
@@ -15,13 +15,15 @@ import time
 from pathlib import Path
 
 import build
+import equivalent
 import rooms
 import sample
 import trial
 
 ROOT = Path(__file__).resolve().parents[2]
 FOLDER = ROOT / "target/mutants"
-HEADINGS = ["room", "mutants", "viable", "killed", "timeouts", "survived", "left out", "open"]
+HEADINGS = [
+    "room", "mutants", "viable", "killed", "timeouts", "survived", "equivalent", "left out", "open"]
 
 
 class Record:
@@ -43,6 +45,13 @@ class Record:
     def of(self, mutants):
         """Verdicts by number; None where nobody judged yet."""
         return {number: self.verdicts.get(mutant["title"]) for number, mutant in mutants.items()}
+
+    def expect_nothing_of(self, titles):
+        """Ends the run if a test once noticed one of these, which are said to change nothing."""
+        for title in titles:
+            word, who, *_ = self.verdicts.get(title) or ("survived", None)
+            if word != "survived":
+                raise SystemExit(f"{equivalent.LIST} lists {title}, which {who} notices ({word})")
 
     def tell(self, title, verdict):
         with self.lock:
@@ -81,12 +90,19 @@ class Session:
         self.files = {name: rooms.files(room, ROOT) for name, room in self.rooms.items()}
         files = sorted({file for files in self.files.values() for file in files})
         self.mutants = numbered(build.listed(ROOT, arguments.tool, files))
+        titles = {mutant["title"] for mutant in self.mutants.values()}
+        self.equivalent = equivalent.among(titles, files, ROOT)
         if arguments.sample:
-            self.mutants = sampled(self.mutants, arguments.sample)
+            # More than that: some do not compile.
+            told = {number: mutant for number, mutant in self.mutants.items()
+                    if mutant["title"] not in self.equivalent}
+            self.mutants = sampled(told, arguments.sample * 5 // 4)
         packages = sorted({f"ftlab-{file.split('/')[1]}" for file in files})
         self.copy = build.Copy(ROOT, FOLDER, packages)
         begun = time.monotonic()
         self.viable, refused, self.outside = self.copy.viable(self.mutants)
+        if arguments.sample:
+            self.viable = sampled(self.viable, arguments.sample)
         print(f"{len(self.mutants)} mutants, {len(refused)} do not compile, "
               f"{len(self.outside)} are left out")
         trials = [trial for name in self.rooms for trial in self.rooms[name].trials
@@ -104,12 +120,14 @@ class Session:
 
     def judge(self, name):
         """Judges a room's mutants and tells the survivors; its row of the table."""
-        viable = self.of(name, self.viable)
+        compiled = self.of(name, self.viable)
+        same = {number for number, mutant in compiled.items() if mutant["title"] in self.equivalent}
+        viable = {number: mutant for number, mutant in compiled.items() if number not in same}
         record = Record(FOLDER / f"{name}.json", self.files[name])
-        if not viable:
-            return [name, 0, 0, 0, 0, 0, len(self.of(name, self.outside)), 0]
-        tests = self.tests(self.rooms[name]) if time.monotonic() < self.until else []
-        if tests:
+        record.expect_nothing_of([compiled[number]["title"] for number in same])
+        tests = []
+        if viable and time.monotonic() < self.until:
+            tests = self.tests(self.rooms[name])
             self.judge_open(viable, tests, record)
         verdicts = record.of(viable)
         self.judged += [(viable[number], by_whom(verdict, tests)) for number, verdict in verdicts.items() if verdict]
@@ -120,7 +138,7 @@ class Session:
                 print(f"survived {verdict[1]} tests: {mutant['title']} [line {line}]")
         words = [verdict[0] for verdict in verdicts.values() if verdict]
         judged = [words.count(word) for word in ("killed", "timeout", "survived")]
-        return [name, len(self.of(name, self.mutants)), len(viable), *judged,
+        return [name, len(self.of(name, self.mutants)), len(compiled), *judged, len(same),
                 len(self.of(name, self.outside)), len(viable) - sum(judged)]
 
     def tests(self, room):

@@ -7,6 +7,7 @@ little is there any more.
 """
 
 import json
+import os
 from pathlib import Path
 
 import build
@@ -99,6 +100,8 @@ def main():
         raise SystemExit("too little of the sample is left: `make test-mutants SAMPLE=40` draws another")
     judged = {number: entries[number - 1]["noticed_by"] for number, mutant in mutants.items()
               if mutant and entries[number - 1]["noticed_by"]}
+    # A few tests run once each: there is more to compile than to run.
+    os.environ.setdefault("CARGO_PROFILE_TEST_OPT_LEVEL", "1")
     copy = build.Copy(ROOT, FOLDER, [])
     placed = copy.make({number: mutants[number] for number in judged})
     if missing := set(judged) - set(placed):

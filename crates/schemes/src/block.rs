@@ -176,7 +176,7 @@ impl Scheme for Block {
     }
 
     fn self_check(&self, board: &Board) -> Result<(), String> {
-        self.base.self_check(board, self.rewrite.len() + self.base.engine.supply.marked())
+        self.base.self_check(board, self.rewrite.blocks() + self.base.engine.supply.marked())
     }
 
     forward!(base: payload_pages, read, locate);

@@ -47,13 +47,8 @@ impl BlockRewrite {
     pub const RAM_BYTES: u64 = 16;
 
     /// Blocks in use beside the data blocks.
-    pub fn len(&self) -> u32 {
+    pub fn blocks(&self) -> u32 {
         u32::from(self.open.is_some())
-    }
-
-    /// Whether no rewrite is under way.
-    pub fn is_empty(&self) -> bool {
-        self.open.is_none()
     }
 
     /// Whether this page is the next one of the rewrite under way.

@@ -332,4 +332,96 @@ mod tests {
         let (_, there) = supply.take(&board, PlaneId(0), Need::Growth, When::START).unwrap();
         assert_eq!((here, there), (erased, When::START));
     }
+
+    /// Three blocks a plane; block 5 was bad from the start, which is nobody's wear. Of the other
+    /// five one is in use when the device is full.
+    #[test]
+    fn a_block_that_was_always_bad_is_no_candidate_of_a_full_device() {
+        let mut config = SharedSettings::default();
+        let pairs = [
+            ("device.planes", "2"),
+            ("device.blocks_per_plane", "3"),
+            ("nand.factory_bad_blocks", "5"),
+        ];
+        pairs.iter().for_each(|(key, value)| config.set(key, value).expect("legal"));
+        let board = Board::new(&config, 1, 64);
+        let mut supply = BlockSupply::new(&board, &config);
+        assert_eq!(supply.free_blocks(), 5);
+        assert!(supply.take(&board, PlaneId(0), Need::Growth, When::START).is_ok());
+        let full = Fault::DeviceFull { free_blocks: 4, candidates: 1, known: 0 };
+        assert_eq!(supply.exhausted(&board, When::START), full);
+    }
+
+    /// After a power cut, block 0 alone was ever used, and is erased: it is taken before the seven
+    /// that are untouched, as before the cut.
+    #[test]
+    fn blocks_that_were_never_used_are_untouched_after_a_power_cut_too() {
+        let mut config = SharedSettings::default();
+        config.set("device.blocks_per_plane", "8").expect("legal");
+        let mut board = Board::new(&config, 1, 64);
+        let erased = board.erase(BlockId(0), BlockRole::Log, Cause::Merge, When::START);
+        assert!(erased.is_ok());
+        board.nand_mut().cut_power();
+        board.power_on();
+        let role = |_: &Board, block: BlockId| unreachable!("block {block} holds nothing");
+        let (mut supply, _) =
+            BlockSupply::recover(&mut board, &config, role, When::START).expect("nothing fails");
+        assert_eq!(supply.free_blocks(), 8);
+        let taken = [(); 3].map(|()| supply.take(&board, PlaneId(0), Need::Merge, When::START));
+        assert_eq!(taken.map(|taken| taken.expect("eight are free").0.0), [0, 1, 2]);
+    }
+
+    /// Two planes of four blocks, by block; in the second one block 5 has no erase and lies still
+    /// while others are erased five times.
+    fn levelled() -> (Board, BlockSupply) {
+        let mut config = SharedSettings::default();
+        let pairs = [
+            ("device.planes", "2"),
+            ("device.blocks_per_plane", "4"),
+            ("wear.policy", "static"),
+            ("wear.spread", "2"),
+        ];
+        pairs.iter().for_each(|(key, value)| config.set(key, value).expect("legal"));
+        let mut board = Board::new(&config, 1, 64);
+        let mut supply = BlockSupply::new(&board, &config);
+        supply.level_by_block(&board, &config);
+        let taken = [(); 3].map(|()| {
+            supply.take(&board, PlaneId(1), Need::Merge, When::START).expect("four are free").0
+        });
+        assert_eq!(taken.map(|block| block.0), [4, 5, 6]);
+        supply.placed(board.nand(), BlockId(5));
+        for _ in 0..5 {
+            let (role, cause) = (BlockRole::Data, Cause::Merge);
+            let done = supply.release(&mut board, BlockId(6), role, cause, When::START);
+            assert!(done.is_ok());
+            let taken = supply.take(&board, PlaneId(1), Need::Wear, When::START);
+            assert_eq!(taken.expect("one was released").0, BlockId(6));
+        }
+        let done =
+            supply.release(&mut board, BlockId(6), BlockRole::Data, Cause::Merge, When::START);
+        assert!(done.is_ok());
+        (board, supply)
+    }
+
+    #[test]
+    fn what_was_removed_from_the_second_plane_is_not_due_there() {
+        let (board, mut supply) = levelled();
+        assert_eq!(supply.due_block(board.nand(), PlaneId(1)), Some(BlockId(5)));
+        supply.removed(board.nand(), BlockId(5));
+        assert_eq!(supply.due_block(board.nand(), PlaneId(1)), None);
+    }
+
+    #[test]
+    fn nothing_is_due_while_the_last_free_block_is_the_only_one() {
+        let (board, mut supply) = levelled();
+        for left in (1..6).rev() {
+            let due = supply.due_block(board.nand(), PlaneId(1));
+            assert_eq!(due, Some(BlockId(5)), "{} are free", left + 1);
+            let plane = if left == 1 { PlaneId(1) } else { PlaneId(0) };
+            let taken = supply.take(&board, plane, Need::Growth, When::START);
+            assert!(taken.is_ok());
+            assert_eq!(supply.free_blocks(), left);
+        }
+        assert_eq!(supply.due_block(board.nand(), PlaneId(1)), None);
+    }
 }

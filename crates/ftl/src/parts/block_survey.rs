@@ -249,6 +249,10 @@ mod tests {
 
     /// Programs pages (block, offset, logical page, kind) in this order and surveys the flash.
     fn survey(pages: &[(u32, u32, u32, PageKind)]) -> Roles {
+        Survey::roles(&surveyed(pages))
+    }
+
+    fn surveyed(pages: &[(u32, u32, u32, PageKind)]) -> Board {
         let mut config = SharedSettings::default();
         for (key, value) in [("device.pages_per_block", "4"), ("device.blocks_per_plane", "16")] {
             config.set(key, value).expect("legal");
@@ -267,7 +271,7 @@ mod tests {
         board.power_on();
         let taken = Survey::take(&mut board, When::START);
         assert!(taken.is_ok(), "nothing fails here");
-        Survey::roles(&board)
+        board
     }
 
     #[test]
@@ -331,5 +335,21 @@ mod tests {
         let roles = survey(&[&OLD[..], &mixed].concat());
         assert_eq!(roles.data, [(Lbn(1), BlockId(0))]);
         assert_eq!(logs(&roles), [3, 2]);
+    }
+
+    /// Whoever goes on with a log block must know that a place in it was left out.
+    #[test]
+    fn pages_with_a_gap_between_them_are_no_run() {
+        let roles = survey(&[&OLD[..], &[(1, 0, 4, Log), (1, 2, 6, Log)]].concat());
+        assert_eq!(logs(&roles), [1]);
+        assert_eq!((roles.logs[0].home, roles.logs[0].run.clone()), (Some(Lbn(1)), None));
+    }
+
+    /// Erases are counted by it: pages at their own places are a data block, others a log block.
+    #[test]
+    fn what_a_block_was_follows_from_where_its_pages_lie() {
+        let board = surveyed(&[&OLD[..], &[(1, 0, 9, Log), (1, 1, 5, Log)]].concat());
+        let roles = [0, 1, 2].map(|block| Survey::role(&board, BlockId(block)));
+        assert_eq!(roles, [BlockRole::Data, BlockRole::Log, BlockRole::Data], "2 holds nothing");
     }
 }

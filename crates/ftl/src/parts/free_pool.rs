@@ -240,6 +240,36 @@ mod tests {
         }
     }
 
+    /// Blocks of one erase each are taken out and put back, the last one first where the pool says
+    /// that it takes that one first: they come in the same order again.
+    #[test]
+    fn what_is_put_back_as_the_pool_takes_it_keeps_its_order() {
+        for order in [FreeOrder::Fifo, FreeOrder::Lifo] {
+            let mut pool = FreePool::of(0..8, 0, rule(order));
+            [3, 1, 0, 2].iter().for_each(|&block| pool.put_worn(BlockId(block), 1));
+            let mut taken: Vec<BlockId> = std::iter::from_fn(|| pool.take()).collect();
+            let before: Vec<u32> = taken.iter().map(|block| block.0).collect();
+            if pool.takes_last_first() {
+                taken.reverse();
+            }
+            taken.into_iter().for_each(|block| pool.put_worn(block, 1));
+            assert_eq!(drain(pool), before, "{order:?}");
+        }
+    }
+
+    /// Blocks that were never used count as blocks without an erase, for as long as there are any.
+    #[test]
+    fn the_most_worn_of_untouched_blocks_has_no_erase_and_of_no_block_there_is_none() {
+        let board = board();
+        let rule = FreeRule { order: FreeOrder::MinErase, both_ends: true };
+        let mut pool = FreePool::untouched(board.nand(), PlaneId(0), rule);
+        for _ in 0..8 {
+            assert_eq!(pool.most_worn(), Some(0));
+            assert!(pool.take_worn().is_some());
+        }
+        assert_eq!((pool.most_worn(), pool.take_worn()), (None, None));
+    }
+
     /// Eight blocks: with more than four untouched an erased one is taken first, with four or fewer
     /// the untouched ones are.
     #[test]

@@ -97,6 +97,7 @@ fn used(block: &[u32]) -> u32 {
 mod tests {
     use super::*;
     use crate::settings::SharedSettings;
+    use ftlab_flash::settings::Groups as _;
 
     #[test]
     fn live_pages_are_counted_by_logical_block_and_a_wrong_count_is_found() {
@@ -119,5 +120,18 @@ mod tests {
         assert_eq!(logs.self_check(), Ok(()));
         logs.live[2] = 1;
         assert!(logs.self_check().is_err_and(|error| error.contains("logical block 2 has 0")));
+    }
+
+    /// Eleven logical blocks, the last of them begun; pages of three log blocks of four: 12 entries
+    /// of 4 bytes, and their valid bits in two bytes.
+    #[test]
+    fn memory_is_four_bytes_and_a_bit_for_a_log_page_and_four_bytes_for_a_count() {
+        let mut config = SharedSettings::default();
+        config.set("device.pages_per_block", "4").expect("legal");
+        config.set("device.logical_bytes", "84KiB").expect("legal");
+        let geometry = Geometry::new(&config.device);
+        assert_eq!(geometry.logical_pages, 42);
+        assert_eq!(LogIndex::ram_bytes(&geometry, 3), 50);
+        assert_eq!(LogIndex::live_ram_bytes(&geometry), 44);
     }
 }

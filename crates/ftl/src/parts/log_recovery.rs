@@ -104,3 +104,60 @@ fn rehouse(
     }
     log.append_copy(board, engine, (lpn, old), Cause::Recover, after)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::parts::data_blocks::Lbn;
+    use crate::settings::SharedSettings;
+    use PageKind::{Data, Log};
+    use ftlab_flash::request::{PageIo, RequestShape};
+    use ftlab_flash::settings::Groups as _;
+    use ftlab_flash::units::{BlockId, Tag};
+
+    /// Programs pages (block, offset, logical page, kind) in this order, cuts the power, and says of
+    /// the one block with host data that is nobody's data block whether it is succeeded.
+    fn succeeded(pages: &[(u32, u32, u32, PageKind)]) -> bool {
+        let mut config = SharedSettings::default();
+        for (key, value) in [("device.pages_per_block", "4"), ("device.blocks_per_plane", "16")] {
+            config.set(key, value).expect("legal");
+        }
+        let mut board = Board::new(&config, 1, 64);
+        for &(block, offset, lpn, kind) in pages {
+            let lpn = Lpn(lpn);
+            let request =
+                RequestShape { first_lpn: lpn, pages: 1, index: 0, sectors: 4, hint: None };
+            let io = PageIo { lpn, sectors: u64::MAX, cause: Cause::Host, data: Tag(1), request };
+            let ppn = board.geometry().page(BlockId(block), offset);
+            assert!(board.program_update(ppn, None, &io, kind, When::START).is_ok());
+        }
+        board.nand_mut().cut_power();
+        board.power_on();
+        let (survey, ..) = Survey::take(&mut board, When::START).expect("nothing fails here");
+        let roles = Survey::roles(&board);
+        let mut engine = MergeEngine::new(&board, &config);
+        fill(&board, &mut engine, &survey, &roles);
+        assert_eq!(roles.data, [(Lbn(1), BlockId(1))], "the successor, or the only data block");
+        let [log] = &roles.logs[..] else { panic!("one block is left over: {:?}", roles.logs) };
+        is_succeeded(&board, &engine, log)
+    }
+
+    /// A merge copied page 4 from a log block, and was cut before it copied 5 to 7 from the old data
+    /// block: no page there has a newer copy, yet it must be emptied and given up.
+    #[test]
+    fn an_old_data_block_is_succeeded_before_the_first_of_its_pages_is_copied() {
+        assert!(succeeded(&[(0, 1, 5, Data), (0, 2, 6, Data), (0, 3, 7, Data), (1, 0, 4, Data)]));
+    }
+
+    /// What was a log block and became a data block by a switch merge was never written as one.
+    #[test]
+    fn a_block_with_a_newer_copy_at_home_is_succeeded_whatever_it_was_written_as() {
+        assert!(succeeded(&[(0, 0, 4, Log), (0, 1, 5, Log), (1, 0, 4, Data)]));
+    }
+
+    #[test]
+    fn a_log_block_beside_the_pages_of_its_data_block_goes_on_as_a_log_block() {
+        assert!(!succeeded(&[(1, 0, 4, Data), (1, 1, 5, Data), (0, 2, 6, Log)]));
+        assert!(!succeeded(&[(1, 0, 4, Data), (0, 0, 6, Log), (0, 1, 9, Log)]), "not at home");
+    }
+}

@@ -66,3 +66,46 @@ pub fn device(
     }
     Ok(done)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::settings::SharedSettings;
+    use ftlab_flash::board::nand::Payload;
+    use ftlab_flash::board::nand::state::PageKind;
+    use ftlab_flash::meter::Cause;
+    use ftlab_flash::settings::Groups as _;
+
+    /// Of a block of eight pages the first two and the fifth are written: those that are found, and
+    /// how many are read for it.
+    fn scanned(extent: Extent) -> (Vec<u32>, u64) {
+        let mut config = SharedSettings::default();
+        for (key, value) in [("device.pages_per_block", "8"), ("device.blocks_per_plane", "4")] {
+            config.set(key, value).expect("legal");
+        }
+        let mut board = Board::new(&config, 1, 64);
+        for offset in [0, 1, 4] {
+            let ppn = board.geometry().page(BlockId(2), offset);
+            let what = (PageKind::Map, offset);
+            let payload = Payload::Words(&[7]);
+            let done = board.program_payload(ppn, what, payload, Cause::Translate, When::START);
+            assert!(done.is_ok());
+        }
+        let mut found = Vec::new();
+        let done = block(&mut board, BlockId(2), extent, When::START, |_, oob| {
+            found.push(oob.logical);
+        });
+        assert!(done.is_ok());
+        (found, board.meter().oob_reads())
+    }
+
+    #[test]
+    fn the_first_erased_page_ends_a_block_that_is_written_upwards() {
+        assert_eq!(scanned(Extent::Ascending), (vec![0, 1], 3));
+    }
+
+    #[test]
+    fn behind_a_page_that_was_left_out_the_others_are_found() {
+        assert_eq!(scanned(Extent::AnyOffset), (vec![0, 1, 4], 8));
+    }
+}

@@ -7,6 +7,8 @@
 //! What this is not: a map on flash. That is [`crate::parts::demand_mapped`].
 
 mod recovery;
+#[cfg(test)]
+mod tests;
 
 pub use recovery::{Finder, Found};
 

@@ -191,3 +191,121 @@ impl TrimRecords {
 pub struct RecordedTrims {
     sequence: Vec<u64>,
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::settings::SharedSettings;
+    use ftlab_flash::board::nand::Payload;
+    use ftlab_flash::board::nand::state::PageKind;
+    use ftlab_flash::settings::Groups as _;
+
+    /// A page of 512 bytes is a number of two words and 126 words of bits: 4,032 pages a segment.
+    fn board(logical_pages: u64) -> Board {
+        let mut config = SharedSettings::default();
+        config.set("device.page_bytes", "512").expect("legal");
+        config.set("device.logical_bytes", &(512 * logical_pages).to_string()).expect("legal");
+        Board::new(&config, 1, 64)
+    }
+
+    fn trimmed(logical_pages: &[u32]) -> TrimRecords {
+        let mut trims = TrimRecords::new(board(10_000).geometry());
+        logical_pages.iter().for_each(|&lpn| trims.trim(Lpn(lpn)));
+        trims
+    }
+
+    fn unrecorded(trims: &TrimRecords) -> Vec<u32> {
+        trims.unrecorded().map(|lpn| lpn.0).collect()
+    }
+
+    /// The words of a record that are not 0, by place.
+    fn record(trims: &TrimRecords, segment: u32, sequence: u64) -> Vec<(usize, u32)> {
+        let mut words = [u32::MAX; 128];
+        trims.fill(segment, sequence, &mut words);
+        words.into_iter().enumerate().filter(|(_, word)| *word != 0).collect()
+    }
+
+    #[test]
+    fn a_segment_is_as_many_pages_as_a_record_has_bits() {
+        let segments = [1, 4032, 4033, 10_000].map(|pages| {
+            let board = board(pages);
+            (TrimRecords::segments(board.geometry()), TrimRecords::ram_bytes(board.geometry()))
+        });
+        assert_eq!(segments, [(1, 6), (1, 509), (2, 515), (3, 1265)], "a bit a page, 5 a segment");
+    }
+
+    #[test]
+    fn a_record_says_which_pages_of_its_segment_are_trimmed_and_as_of_when() {
+        let trims = trimmed(&[0, 33, 4031, 4032, 9999]);
+        assert_eq!(unrecorded(&trims), [0, 33, 4031, 4032, 9999]);
+        let header = [(0, 7), (1, 5)];
+        let first = record(&trims, 0, 0x5_0000_0007);
+        assert_eq!(first, [&header[..], &[(2, 1), (3, 2), (127, 1 << 31)]].concat());
+        let second = record(&trims, 1, 0x5_0000_0007);
+        assert_eq!(second, [&header[..], &[(2, 1)]].concat());
+        // 9,999 is the 1,935th of its segment, bit 15 of word 60.
+        let third = record(&trims, 2, 0x5_0000_0007);
+        assert_eq!(third, [&header[..], &[(62, 1 << 15)]].concat());
+    }
+
+    #[test]
+    fn each_segment_that_changed_is_recorded_once_and_says_what_its_record_replaces() {
+        let mut trims = trimmed(&[9999, 33, 34]);
+        assert_eq!(trims.next_pending(), Some((0, None)));
+        trims.recorded(0, Ppn(77));
+        assert_eq!((trims.next_pending(), unrecorded(&trims)), (Some((2, None)), vec![9999]));
+        trims.recorded(2, Ppn(78));
+        assert_eq!((trims.next_pending(), unrecorded(&trims)), (None, vec![]));
+        trims.moved(0, Ppn(90));
+        assert_eq!([0, 1, 2].map(|n| trims.location(n)), [Some(Ppn(90)), None, Some(Ppn(78))]);
+        // What is written is not told to flash until something else of the segment is trimmed.
+        trims.written(Lpn(33));
+        assert_eq!(trims.next_pending(), None);
+        trims.trim(Lpn(35));
+        assert_eq!(trims.next_pending(), Some((0, Some(Ppn(90)))));
+        assert_eq!(record(&trims, 0, 1), [(0, 1), (3, 1 << 2 | 1 << 3)], "34 and 35");
+        trims.recorded(0, Ppn(91));
+        trims.recorded(0, Ppn(92));
+        assert_eq!((trims.next_pending(), trims.location(0)), (None, Some(Ppn(92))));
+        let mut fresh = trimmed(&[]);
+        fresh.recorded(1, Ppn(93));
+        assert_eq!((fresh.next_pending(), fresh.location(1)), (None, Some(Ppn(93))));
+    }
+
+    /// Two segments have records, of different ages, and one has none.
+    #[test]
+    fn after_a_power_cut_what_was_programmed_up_to_its_record_is_dead() {
+        let trims = trimmed(&[33, 4032, 8064, 9999]);
+        let mut board = board(10_000);
+        let newest = [(0, Ppn(5), 0x1_0000_0005), (2, Ppn(64), 9)];
+        for (segment, ppn, sequence) in newest {
+            let mut words = [0; 128];
+            trims.fill(segment, sequence, &mut words);
+            let (what, payload) = ((PageKind::TrimRecord, segment), Payload::Words(&words));
+            let done = board.program_payload(ppn, what, payload, Cause::Trim, When::START);
+            assert!(done.is_ok());
+        }
+        board.nand_mut().cut_power();
+        board.power_on();
+        let newest = newest.map(|(segment, ppn, _)| (segment, ppn));
+        let found = TrimRecords::recover(&mut board, &newest, When::START);
+        let (trims, recorded, _) = found.expect("nothing fails");
+        assert_eq!(board.meter().reads(Cause::Recover), 2);
+        let is_valid = |ppn| board.nand().state().is_valid(Ppn(ppn));
+        assert!(is_valid(5) && is_valid(64));
+        assert_eq!([0, 1, 2].map(|n| trims.location(n)), [Some(Ppn(5)), None, Some(Ppn(64))]);
+        assert_eq!(trims.next_pending(), None);
+        let is_dead = |lpn, sequence| trims.is_dead(&recorded, Lpn(lpn), sequence);
+        assert!(is_dead(33, 1) && is_dead(33, 0x1_0000_0005));
+        assert!(!is_dead(33, 0x1_0000_0006), "programmed after its record");
+        assert!(!is_dead(34, 1) && !is_dead(32, 1) && !is_dead(4032, 1), "no record says so");
+        assert!(is_dead(9999, 9) && !is_dead(9999, 10) && is_dead(8064, 9));
+    }
+
+    #[test]
+    fn pages_that_are_there_again_are_not_recorded_as_trimmed() {
+        let mut trims = trimmed(&[0, 31, 32, 33, 64, 9999]);
+        trims.forget_living(|lpn| [31, 32, 64, 70].contains(&lpn.0));
+        assert_eq!(unrecorded(&trims), [0, 33, 9999]);
+    }
+}
