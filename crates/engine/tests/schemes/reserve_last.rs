@@ -94,6 +94,26 @@ fn a_partition_that_is_lent_and_one_that_is_adapted_exclude_each_other() {
     assert!(refusal.contains("last.adapt") && refusal.contains("as_used"), "{refusal}");
 }
 
+/// What may be opened without a merge: each partition has its own blocks, and the one with fewest of
+/// them merges first; or the cold one has those that the hot one does not use.
+#[test]
+fn free_log_blocks_are_those_that_the_next_page_may_need() {
+    let hot = [4; 6];
+    let cases: [(&[_], &[u64], u32); 4] = [
+        (&[FIVE], &[], 2),
+        // Both hot blocks and one of two cold ones are open.
+        (&[FIVE], &hot, 0),
+        (&[FIVE, AS_USED], &hot, 1),
+        // No hot partition: one of four cold blocks is open.
+        (&[FIVE, ("last.hot_share", "0")], &[4], 3),
+    ];
+    for (pairs, pages, free) in cases {
+        let mut bench = bench(9, pairs);
+        bench.write(pages);
+        assert_eq!(bench.device.room().free_blocks, free, "{pairs:?} {pages:?}");
+    }
+}
+
 /// Half of ten logical blocks, or half of the four that the workload touches: FAST's random log
 /// takes sixteen pages before it merges, or four.
 #[test]
