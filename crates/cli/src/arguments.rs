@@ -39,6 +39,8 @@ pub enum Command {
     Sweep(SweepArguments),
     /// Serve a simulated drive as a network block device (NBD), with real data behind it
     Serve(ServeArguments),
+    /// Fit a device to what fio measured on a real drive: topology and times, each with its interval
+    Calibrate(CalibrateArguments),
     /// Bytes of memory by structure, without a run
     Ram(RamArguments),
     /// Repeat the experiments of the papers and set measured beside published
@@ -565,6 +567,64 @@ impl CompareArguments {
     pub fn jobs(&self) -> Option<NonZero<usize>> {
         self.jobs.and_then(|jobs| NonZero::new(usize::from(jobs)))
     }
+}
+
+/// `ftlab calibrate`.
+#[derive(Debug, Args)]
+pub struct CalibrateArguments {
+    /// What fio wrote with --output-format=json+ (or json); several files are taken together
+    #[arg(value_name = "FIO.json", required_unless_present = "job_file")]
+    pub files: Vec<String>,
+    /// Print the job file that measures a drive, and end; running it destroys what the drive holds
+    #[arg(long, conflicts_with_all = ["files", "base", "out"])]
+    pub job_file: bool,
+    /// The device to begin with: bundled, or a TOML file; what is not fitted is taken from it
+    #[arg(long, value_name = "NAME|FILE.toml", required_unless_present = "job_file")]
+    pub base: Option<String>,
+    /// Write the device to this new file, for --device FILE.toml
+    #[arg(long, value_name = "FILE.toml", required_unless_present = "job_file")]
+    pub out: Option<PathBuf>,
+    /// Write a page with measured against simulated curves to this new file; it opens offline
+    #[arg(long, value_name = "FILE")]
+    pub html: Option<PathBuf>,
+    /// As JSON
+    #[arg(long)]
+    pub json: bool,
+    /// Write buffer of the drive (see `ftlab list buffers`)
+    #[arg(long, value_name = "NAME")]
+    pub buffer: Option<String>,
+    /// Override any setting of the base (see `ftlab list keys`); repeatable
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    pub set: Vec<String>,
+    /// Channels to try (default: powers of two from a quarter to four times the base's)
+    #[arg(long, value_name = "N,N", value_delimiter = ',',
+          value_parser = clap::value_parser!(u32).range(1..=256))]
+    pub channels: Vec<u32>,
+    /// Dies of a package to try, alike
+    #[arg(long, value_name = "N,N", value_delimiter = ',',
+          value_parser = clap::value_parser!(u32).range(1..=64))]
+    pub dies: Vec<u32>,
+    /// Planes of a die to try, alike
+    #[arg(long, value_name = "N,N", value_delimiter = ',',
+          value_parser = clap::value_parser!(u32).range(1..=16))]
+    pub planes: Vec<u32>,
+    /// State of the drive before probes that write, as of `run` (default: as the job file leaves it:
+    /// full before writes in order, steady before random ones)
+    #[arg(long, value_name = "MODE")]
+    pub precondition: Option<String>,
+    /// Requests of a probe that are simulated (large ones: fewer); more take longer and err less
+    #[arg(long, value_name = "N", default_value_t = 4000,
+          value_parser = clap::value_parser!(u64).range(100..=1_000_000))]
+    pub requests: u64,
+    /// Seed of the simulated devices
+    #[arg(long, value_name = "N", default_value_t = 1, allow_negative_numbers = true)]
+    pub seed: u64,
+    /// Simulations side by side (default: as many as cores)
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
+    pub jobs: Option<u16>,
+    /// No progress bar
+    #[arg(long)]
+    pub quiet: bool,
 }
 
 /// `ftlab ram`.

@@ -1,0 +1,408 @@
+//! How far what least squares find can be trusted.
+//!
+//! Confidence intervals are of the linear model at the optimum. The figures of one probe are no
+//! independent observations: of a closed loop mean times rate is the depth, percentiles move
+//! together, and what the model lacks shifts a whole probe. Errors are therefore reckoned by probe,
+//! in two ways of which the wider counts: a covariance that holds whatever figures of a probe have
+//! in common (clustered, with each probe's residuals freed of its own pull: CR3, the jackknife of
+//! Bell and McCaffrey 2002), and one of an error that all figures of a probe share and of one of
+//! each figure, whose sizes come from all probes together and are no less than what is expected.
+//! Student's quantile has as many degrees of freedom as there are probes beyond parameters that they
+//! decide.
+//!
+//! Slopes are taken anew for this: to both sides, under several draws of what is drawn by lot, since
+//! a simulation answers a small step with as large an accident. Slopes of a probe that are no larger
+//! than their accidents count as none; a parameter that is left with none, or with none that the
+//! others have not, has no interval.
+
+use crate::calibrate::squares::{Fit, Problem, dot, inverse, products};
+use crate::error::Result;
+
+/// How far a parameter is moved to either side for its slope.
+const DIFFERENCE: f64 = 0.15;
+/// Draws over which slopes are averaged.
+const DRAWS: u64 = 2;
+/// By so much must the squares of slopes exceed what their accidents bring about: what F of eight and
+/// eight degrees of freedom exceeds once in a hundred and fifty times.
+const BEYOND_ACCIDENTS: f64 = 7.0;
+/// A direction that errors leave open by more than this, a factor of two, takes no degree of freedom.
+const OPEN: f64 = std::f64::consts::LN_2;
+/// What a probe that decides a parameter alone keeps of its residuals.
+const KEPT: f64 = 0.05;
+
+/// What a residual has in common with others.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Kin {
+    /// The probe that it is of, counted from 0 without gaps, in order.
+    pub probe: usize,
+    /// What it becomes when all times of that probe are longer by a factor of e.
+    pub pull: f64,
+}
+
+/// A fit with slopes that intervals may stand on.
+#[derive(Clone, Debug)]
+pub struct Sharp {
+    /// The fit, with slopes of its own place.
+    pub fit: Fit,
+    /// Of each parameter what accidents add to the squares of its slopes, on average.
+    noise: Vec<f64>,
+    kin: Vec<Kin>,
+}
+
+impl Sharp {
+    /// A fit with slopes taken anew.
+    ///
+    /// # Errors
+    /// As of [`Problem::residuals`].
+    pub fn of(problem: &dyn Problem, kin: &[Kin], fit: Fit) -> Result<Self> {
+        let count = fit.at.len();
+        let moved = |place: usize| {
+            let mut at = fit.at.clone();
+            at[place / 2] += if place.is_multiple_of(2) { DIFFERENCE } else { -DIFFERENCE };
+            at
+        };
+        let places: Vec<Vec<f64>> = (0..2 * count).map(moved).collect();
+        let draws =
+            (0..DRAWS).map(|draw| problem.residuals(&places, draw)).collect::<Result<Vec<_>>>()?;
+        let mut slopes = vec![vec![0.0; count]; fit.residuals.len()];
+        let mut accidents = slopes.clone();
+        for row in 0..slopes.len() {
+            for place in 0..count {
+                let one = |all: &Vec<Vec<f64>>| {
+                    (all[2 * place][row] - all[2 * place + 1][row]) / (2.0 * DIFFERENCE)
+                };
+                let each: Vec<f64> = draws.iter().map(one).collect();
+                let mean = each.iter().sum::<f64>() / DRAWS as f64;
+                let apart: f64 = each.iter().map(|one| (one - mean).powi(2)).sum();
+                slopes[row][place] = mean;
+                accidents[row][place] = apart / (DRAWS * (DRAWS - 1)) as f64;
+            }
+        }
+        let noise = without_accidents(&mut slopes, &accidents, kin);
+        Ok(Sharp { fit: Fit { slopes, ..fit }, noise, kin: kin.to_vec() })
+    }
+
+    /// Which parameters no residual depends on, as far as slopes exceed accidents.
+    pub fn silent(&self) -> Vec<bool> {
+        let normal = products(&self.fit.slopes);
+        let is_silent = |i: usize| normal[i][i] < (BEYOND_ACCIDENTS * self.noise[i]).max(1e-6);
+        (0..normal.len()).map(is_silent).collect()
+    }
+
+    /// Half of the width of each parameter's 95 % confidence interval; infinite where it has no
+    /// influence, or none that the others have not, or where there are not more probes than what
+    /// they decide.
+    pub fn half_widths(&self) -> Vec<f64> {
+        let (count, silent) = (self.fit.at.len(), self.silent());
+        let kept: Vec<usize> = (0..count).filter(|i| !silent[*i]).collect();
+        let of = |row: &Vec<f64>| kept.iter().map(|i| row[*i]).collect();
+        let slopes: Vec<Vec<f64>> = self.fit.slopes.iter().map(of).collect();
+        let mut normal = products(&slopes);
+        normal.iter_mut().enumerate().for_each(|(i, row)| row[i] *= 1.0 + 1e-12);
+        let freedom = freedom(&slopes, &self.kin).round();
+        let mut widths = vec![f64::INFINITY; count];
+        if freedom < 1.0 || kept.is_empty() {
+            return widths;
+        }
+        let inverse = inverse(normal);
+        let errors = self.errors(&slopes, &inverse, freedom);
+        for (own, i) in kept.iter().enumerate() {
+            // What of its slopes the others do not have, and what accidents make of that.
+            let alone = 1.0 / inverse[own][own];
+            let share = |(other, j): (usize, &usize)| {
+                (inverse[own][other] * alone).powi(2) * self.noise[*j]
+            };
+            let accidents: f64 = kept.iter().enumerate().map(share).sum();
+            if alone > BEYOND_ACCIDENTS * accidents {
+                widths[*i] = student(freedom) * errors[own].max(inverse[own][own]).sqrt();
+            }
+        }
+        widths
+    }
+
+    /// The square of each parameter's standard error, the greater of the two ways.
+    fn errors(&self, slopes: &[Vec<f64>], inverse: &[Vec<f64>], freedom: f64) -> Vec<f64> {
+        let residuals = &self.fit.residuals;
+        let count = inverse.len();
+        let probes = by_probe(&self.kin);
+        let Yardstick { common, left, .. } = Yardstick::with(residuals, &self.kin, freedom);
+        let decides =
+            |row: usize| -> Vec<f64> { inverse.iter().map(|own| dot(own, &slopes[row])).collect() };
+        let (mut clustered, mut pooled) = (vec![0.0; count], vec![0.0; count]);
+        for rows in &probes {
+            let decided: Vec<Vec<f64>> = rows.iter().map(|row| decides(*row)).collect();
+            let freed = freed(rows, slopes, &decided, residuals);
+            for i in 0..count {
+                let sum = |by: &dyn Fn(usize) -> f64| -> f64 {
+                    (0..rows.len()).map(|row| decided[row][i] * by(row)).sum()
+                };
+                clustered[i] += sum(&|row| freed[row]).powi(2);
+                let pulls: f64 = rows.iter().map(|row| self.kin[*row].pull.powi(2)).sum();
+                let shared = common.max(1.0 / pulls);
+                pooled[i] += shared * sum(&|row| self.kin[rows[row]].pull).powi(2);
+                pooled[i] += left * decided.iter().map(|own| own[i].powi(2)).sum::<f64>();
+            }
+        }
+        clustered.into_iter().zip(pooled).map(|(one, other)| f64::max(one, other)).collect()
+    }
+}
+
+/// Residuals of a probe as they would be had it no pull of its own.
+fn freed(rows: &[usize], slopes: &[Vec<f64>], decided: &[Vec<f64>], residuals: &[f64]) -> Vec<f64> {
+    let own = |i: usize| {
+        let one = |j: usize| f64::from(u8::from(i == j)) * (1.0 + KEPT);
+        (0..rows.len()).map(|j| one(j) - dot(&slopes[rows[i]], &decided[j])).collect()
+    };
+    let inverse = inverse((0..rows.len()).map(own).collect());
+    let residuals: Vec<f64> = rows.iter().map(|row| residuals[*row]).collect();
+    inverse.iter().map(|row| dot(row, &residuals)).collect()
+}
+
+/// Places of the residuals of each probe.
+fn by_probe(kin: &[Kin]) -> Vec<Vec<usize>> {
+    let count = kin.last().map_or(0, |kin| kin.probe + 1);
+    let mut probes = vec![Vec::new(); count];
+    kin.iter().enumerate().for_each(|(row, kin)| probes[kin.probe].push(row));
+    probes
+}
+
+/// Probes beyond the directions of parameters that they decide; may be below 0.
+fn freedom(slopes: &[Vec<f64>], kin: &[Kin]) -> f64 {
+    let normal = products(slopes);
+    let mut with = normal.clone();
+    with.iter_mut().enumerate().for_each(|(i, row)| row[i] += OPEN.powi(-2));
+    let inverse = inverse(with);
+    let decided: f64 = (0..normal.len()).map(|i| dot(&inverse[i], &normal[i])).sum();
+    by_probe(kin).len() as f64 - decided
+}
+
+/// Takes slopes of a probe for none that are no larger than their accidents, which are as large as those
+/// of most parameters, at least. What accidents are left adds to the squares of each parameter.
+fn without_accidents(slopes: &mut [Vec<f64>], accidents: &[Vec<f64>], kin: &[Kin]) -> Vec<f64> {
+    let count = slopes.first().map_or(0, Vec::len);
+    let mut noise = vec![0.0; count];
+    for rows in by_probe(kin) {
+        let sum = |place: usize| rows.iter().map(|row| accidents[*row][place]).sum();
+        let own: Vec<f64> = (0..count).map(sum).collect();
+        let mut sorted = own.clone();
+        sorted.sort_by(f64::total_cmp);
+        let usual = sorted.get(count / 2).copied().unwrap_or(0.0);
+        for place in 0..count {
+            let noisy = own[place].max(usual);
+            let squares: f64 = rows.iter().map(|row| slopes[*row][place].powi(2)).sum();
+            match squares > BEYOND_ACCIDENTS * noisy {
+                true => noise[place] += noisy,
+                false => rows.iter().for_each(|row| slopes[*row][place] = 0.0),
+            }
+        }
+    }
+    noise
+}
+
+/// What fits are compared by: the squares of the error that the figures of a probe share and of what is
+/// left, each in units of its size at the best fit.
+#[derive(Clone, Debug)]
+pub struct Yardstick {
+    /// Variance of the shared error.
+    common: f64,
+    /// Variance of what is left of a residual.
+    left: f64,
+    kin: Vec<Kin>,
+    /// What is no worse than the best.
+    most: f64,
+}
+
+impl Yardstick {
+    /// By the best fit: another is told from it at 95 %, as F of two degrees of freedom and of those
+    /// that are left.
+    pub fn of(best: &Fit, kin: &[Kin]) -> Self {
+        let freedom = freedom(&best.slopes, kin).max(1.0);
+        let mut own = Self::with(&best.residuals, kin, freedom);
+        own.most = own.length(&best.residuals) + freedom * (0.05_f64.powf(-2.0 / freedom) - 1.0);
+        own
+    }
+
+    /// Whether these residuals are no worse than those of the best, as far as anybody can tell.
+    pub fn bears(&self, residuals: &[f64]) -> bool {
+        self.length(residuals) <= self.most
+    }
+
+    fn with(residuals: &[f64], kin: &[Kin], freedom: f64) -> Self {
+        let parts = parts(residuals, kin);
+        // What little is expected of tells little of the others.
+        let pulls: f64 = parts.iter().map(|part| part.pulls).sum();
+        let shared: f64 = parts.iter().map(|part| part.pulls * part.shared.powi(2)).sum();
+        let common = shared / pulls * parts.len() as f64 / freedom;
+        let left = parts.iter().map(|part| part.left).sum::<f64>();
+        let left = (left / (residuals.len() - parts.len()).max(1) as f64).max(1.0);
+        Yardstick { common, left, kin: kin.to_vec(), most: f64::INFINITY }
+    }
+
+    fn length(&self, residuals: &[f64]) -> f64 {
+        let one = |part: Part| {
+            part.shared.powi(2) / self.common.max(1.0 / part.pulls) + part.left / self.left
+        };
+        parts(residuals, &self.kin).into_iter().map(one).sum()
+    }
+}
+
+/// Residuals of a probe.
+struct Part {
+    /// The error that its figures share.
+    shared: f64,
+    /// Squares of what is left.
+    left: f64,
+    /// Squares of the pulls.
+    pulls: f64,
+}
+
+fn parts(residuals: &[f64], kin: &[Kin]) -> Vec<Part> {
+    let one = |rows: Vec<usize>| {
+        let pulls: f64 = rows.iter().map(|row| kin[*row].pull.powi(2)).sum();
+        let sum: f64 = rows.iter().map(|row| kin[*row].pull * residuals[*row]).sum();
+        let shared = sum / pulls;
+        let rest = rows.iter().map(|row| residuals[*row] - shared * kin[*row].pull);
+        Part { shared, left: rest.map(|rest| rest * rest).sum(), pulls }
+    };
+    by_probe(kin).into_iter().map(one).collect()
+}
+
+/// The value that Student's distribution of so many degrees of freedom, a whole number, exceeds to
+/// either side with a probability of 5 %: of few from a table, of many by Cornish and Fisher's
+/// expansion about the normal quantile.
+fn student(freedom: f64) -> f64 {
+    const FEW: [f64; 4] = [12.706, 4.303, 3.182, 2.776];
+    const Z: f64 = 1.959_964;
+    if let Some(known) = FEW.get(freedom as usize - 1) {
+        return *known;
+    }
+    let [z3, z5, z7] = [Z.powi(3), Z.powi(5), Z.powi(7)];
+    Z + (z3 + Z) / (4.0 * freedom)
+        + (5.0 * z5 + 16.0 * z3 + 3.0 * Z) / (96.0 * freedom.powi(2))
+        + (3.0 * z7 + 19.0 * z5 + 17.0 * z3 - 15.0 * Z) / (384.0 * freedom.powi(3))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn each(count: usize) -> Vec<Kin> {
+        (0..count).map(|probe| Kin { probe, pull: 1.0 }).collect()
+    }
+
+    fn sharp(slopes: Vec<Vec<f64>>, residuals: Vec<f64>, kin: Vec<Kin>) -> Sharp {
+        let count = slopes[0].len();
+        let fit = Fit { at: vec![0.0; count], residuals, slopes, converged: true };
+        Sharp { fit, noise: vec![0.0; count], kin }
+    }
+
+    /// A mean of four residuals 20, -20, 20, -20, each a probe: the error of one is
+    /// sqrt(4 * 400 / 3), that of the mean half of it.
+    #[test]
+    fn the_interval_of_a_mean_is_that_by_hand() {
+        let one = sharp(vec![vec![1.0]; 4], vec![20.0, -20.0, 20.0, -20.0], each(4));
+        let freed = 20.0 / (1.05 - 0.25) * 2.0 / 4.0;
+        let pooled = ((1600.0 / 3.0 + 1.0) / 4.0_f64).sqrt();
+        // What the parameter decides is counted as a little less than one.
+        let width = one.half_widths()[0] / 3.182;
+        assert!((width / f64::max(freed, pooled) - 1.0).abs() < 0.1, "{width} {freed} {pooled}");
+    }
+
+    #[test]
+    fn quantiles_are_those_of_the_tables() {
+        for (freedom, value) in [(1.0, 12.706), (4.0, 2.776), (5.0, 2.571), (30.0, 2.042)] {
+            assert!((student(freedom) - value).abs() < 0.01, "{freedom}");
+        }
+    }
+
+    /// Six figures of a probe that err together are one observation: the interval is as wide as of one
+    /// figure a probe, where independent ones would make it less than half.
+    #[test]
+    fn figures_that_err_together_count_once() {
+        let errors = [3.0, -2.0, 4.0, -5.0, 1.0, -1.0, 2.0, -2.0];
+        let single = sharp(vec![vec![50.0]; 8], errors.to_vec(), each(8));
+        let together = |pull: fn(usize) -> f64| {
+            let rows = (0..48).map(|row| Kin { probe: row / 6, pull: pull(row % 6) });
+            let kin: Vec<Kin> = rows.collect();
+            let residuals = kin.iter().map(|kin| errors[kin.probe] * kin.pull).collect();
+            let slopes = kin.iter().map(|kin| vec![50.0 * kin.pull]).collect();
+            sharp(slopes, residuals, kin).half_widths()[0]
+        };
+        let one = single.half_widths()[0];
+        for width in [together(|_| 1.0), together(|figure| if figure == 1 { -1.0 } else { 1.0 })] {
+            assert!((width / one - 1.0).abs() < 0.15, "{width} {one}");
+        }
+    }
+
+    #[test]
+    fn what_has_no_influence_and_what_is_not_told_apart_have_no_interval() {
+        let slopes = vec![vec![1.0, 1.0, 0.0]; 6];
+        let one = sharp(slopes, vec![0.1; 6], each(6));
+        let widths = one.half_widths();
+        assert!(widths[0] > 10.0 && widths[1] > 10.0, "{widths:?}");
+        assert_eq!((widths[2], one.silent()), (f64::INFINITY, vec![false, false, true]));
+        let few = sharp(vec![vec![50.0]], vec![0.0], each(1));
+        assert_eq!(few.half_widths(), [f64::INFINITY], "as many probes as parameters");
+    }
+
+    /// Residuals by the first of six parameters alone, and by accidents that every place and draw has its
+    /// own of, of one expected error.
+    struct Accidents(u64);
+
+    impl Problem for Accidents {
+        fn residuals(&self, places: &[Vec<f64>], draw: u64) -> Result<Vec<Vec<f64>>> {
+            let lot = |at: &[f64], row: u64| {
+                let mut all = (self.0 << 40) ^ (draw << 20) ^ row;
+                at.iter().for_each(|at| all = mixed(all ^ at.to_bits()));
+                2.0 * 1.732 * ((mixed(all) >> 11) as f64 / (1_u64 << 53) as f64 - 0.5)
+            };
+            let of = |at: &Vec<f64>| (0..48).map(|row| 50.0 * at[0] + lot(at, row)).collect();
+            Ok(places.iter().map(of).collect())
+        }
+    }
+
+    /// SplitMix64.
+    fn mixed(number: u64) -> u64 {
+        let mut z = number.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
+    }
+
+    /// By slopes of one draw to one side, every one of these parameters had an interval of a few
+    /// percent.
+    #[test]
+    fn accidents_are_no_influence() {
+        let kin: Vec<Kin> = (0..48).map(|row| Kin { probe: row / 6, pull: 50.0 }).collect();
+        let mut told = 0;
+        for seed in 0..40 {
+            let at = vec![0.0, 0.3, -0.2, 0.1, 0.5, 0.7];
+            let problem = Accidents(seed);
+            let residuals = problem.residuals(std::slice::from_ref(&at), 0).unwrap().remove(0);
+            let fit = Fit { at, residuals, slopes: Vec::new(), converged: true };
+            let widths = Sharp::of(&problem, &kin, fit).unwrap().half_widths();
+            assert!(widths[0] < 0.2, "{widths:?}");
+            told += widths[1..].iter().filter(|width| **width < OPEN).count();
+        }
+        assert!(told <= 200 / 20, "{told} of 200 that have no influence");
+    }
+
+    /// Another value of a time is told from the best by many probes where few do not, and by figures
+    /// that err together only as by one.
+    #[test]
+    fn few_probes_and_figures_that_err_together_tell_less_apart() {
+        let bears = |probes: usize, figures: usize, off: f64| {
+            let rows = (0..probes * figures).map(|row| Kin { probe: row / figures, pull: 1.0 });
+            let kin: Vec<Kin> = rows.collect();
+            let sign = |kin: &Kin| if kin.probe.is_multiple_of(2) { 4.0 } else { -4.0 };
+            let residuals: Vec<f64> = kin.iter().map(sign).collect();
+            let slopes = vec![vec![50.0]; residuals.len()];
+            let there = residuals.iter().map(|own| own + off).collect::<Vec<_>>();
+            let fit = Fit { at: vec![0.0], residuals, slopes, converged: true };
+            Yardstick::of(&fit, &kin).bears(&there)
+        };
+        assert!(bears(100, 1, 0.9) && !bears(100, 1, 1.1), "2.45 of 0.4 would be one deviation");
+        assert!(bears(100, 6, 0.9) && !bears(100, 6, 1.1), "six times as many figures, one probe");
+        assert!(bears(4, 1, 7.0) && !bears(4, 1, 20.0));
+    }
+}

@@ -1,0 +1,156 @@
+//! The times of a device, out of the fits of its topology that are as good as each other.
+
+use std::result::Result as StdResult;
+
+use ftlab_report::calibration::Topology;
+
+use crate::calibrate::identified::{AsGood, told};
+use crate::calibrate::intervals::Yardstick;
+use crate::calibrate::parameters::Parameter;
+use crate::calibrate::problems::{BySimulation, Target};
+use crate::error::Result;
+
+/// Halvings of a distance, as a logarithm, on the way to where figures begin to depend on a time.
+const HALVINGS: usize = 6;
+/// A logarithm that is no further than this from a bound lies on it.
+const ON_BOUND: f64 = 1e-6;
+
+/// A time that was looked for.
+#[derive(Clone, Debug)]
+pub struct Time {
+    /// Which.
+    pub parameter: Parameter,
+    /// Its value in the fitted device.
+    pub value: f64,
+    /// Its interval, or why there is none.
+    pub interval: StdResult<[f64; 2], String>,
+    /// Where it has none, and the fit does not bear the base's value: at least or at most so much.
+    pub bound: Option<Bound>,
+}
+
+/// From where on figures do not depend on a time.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Bound {
+    /// It is at least so much.
+    AtLeast(f64),
+    /// It is at most so much.
+    AtMost(f64),
+}
+
+/// All times, by fits that are as good, of which the first is the best. `all` are the probes that were
+/// measured, of which the target has those that are fitted. What is not known stays as it was fitted,
+/// so that the others fit; what no figure depends on becomes the base's where the fit bears that.
+///
+/// # Errors
+/// As of [`crate::calibrate::simulate::Simulator::figures`].
+pub fn times(
+    target: Target<'_>,
+    writes: bool,
+    topology: Topology,
+    parameters: &[Parameter],
+    valleys: &AsGood,
+) -> Result<Vec<Time>> {
+    let config = target.simulator.config();
+    let best = &valleys.fits[0].fit;
+    let problem = target.by_simulation(topology, parameters);
+    let values = parameters.iter().copied().zip(best.at.iter().map(|log| log.exp()));
+    let yardstick = Yardstick::of(best, &problem.kin());
+    let mut settling = Settling { problem: &problem, values: values.collect(), yardstick };
+    let mut all = Vec::new();
+    for parameter in Parameter::ALL {
+        let base = parameter.base(config);
+        let Some(place) = parameters.iter().position(|known| *known == parameter) else {
+            let interval = Err("no probe writes".to_owned());
+            all.push(Time { parameter, value: base, interval, bound: None });
+            continue;
+        };
+        let reads_alone = target.measured.iter().all(|one| !one.probe.pattern.writes());
+        let interval = match (valleys.is_silent(place), reads_alone && writes) {
+            (true, true) if !parameter.concerns(false) => {
+                Err("all curves of writes lie too far off to be fitted".to_owned())
+            }
+            (true, _) => Err("no figure that is fitted depends on it".to_owned()),
+            (false, _) => told(valleys.interval(place)),
+        };
+        let bound = match valleys.is_silent(place) {
+            true => settling.settle(parameter, base)?,
+            false => None,
+        };
+        let value = settling.value(parameter).unwrap_or(base);
+        all.push(Time { parameter, value, interval, bound });
+    }
+    Ok(all)
+}
+
+/// Times on their way from the fit to the device that is written.
+struct Settling<'a> {
+    problem: &'a BySimulation<'a>,
+    /// Those that are not the base's.
+    values: Vec<(Parameter, f64)>,
+    /// What is no worse than the fit.
+    yardstick: Yardstick,
+}
+
+impl Settling<'_> {
+    fn value(&self, parameter: Parameter) -> Option<f64> {
+        self.values.iter().find(|(known, _)| *known == parameter).map(|(_, value)| *value)
+    }
+
+    /// Gives a time that no figure depends on its base's value, where the fit bears that; else says
+    /// between that and the fitted one from where on nothing depends on it.
+    fn settle(&mut self, parameter: Parameter, base: f64) -> Result<Option<Bound>> {
+        let mut others = self.values.clone();
+        others.retain(|(known, _)| *known != parameter);
+        if self.bears(others.clone())? {
+            self.values = others;
+            return Ok(None);
+        }
+        let (Some(fitted), true) = (self.value(parameter), base > 0.0) else { return Ok(None) };
+        let (mut bears, mut not) = (fitted.ln(), base.ln());
+        for _ in 0..HALVINGS {
+            let middle = f64::midpoint(bears, not);
+            let mut times = others.clone();
+            times.push((parameter, middle.exp()));
+            *(if self.bears(times)? { &mut bears } else { &mut not }) = middle;
+        }
+        let edge = bears.exp();
+        Ok(Some(if fitted > base { Bound::AtLeast(edge) } else { Bound::AtMost(edge) }))
+    }
+
+    fn bears(&self, times: Vec<(Parameter, f64)>) -> Result<bool> {
+        let figures = self.problem.target.simulator.figures(&[self.problem.point_with(times)])?;
+        Ok(self.yardstick.bears(&self.problem.off(&figures[0])))
+    }
+}
+
+/// What a reader must know of how the fit ended.
+pub fn how_it_ended(target: Target<'_>, parameters: &[Parameter], valleys: &AsGood) -> Vec<String> {
+    let best = &valleys.fits[0].fit;
+    let (_, bounds) = target.start(parameters);
+    let mut all = Vec::new();
+    if !best.converged {
+        all.push(
+            "The fit was still getting better when its steps ran out: times and intervals are not \
+             those of the best fit."
+                .to_owned(),
+        );
+    }
+    let all_of_them = parameters.iter().zip(&best.at).zip(bounds).enumerate();
+    for (place, ((parameter, at), (low, high))) in all_of_them {
+        // What no figure depends on may have wandered there.
+        if valleys.is_silent(place) {
+            continue;
+        }
+        if (at - low).abs().min((at - high).abs()) < ON_BOUND {
+            all.push(format!(
+                "{} came to the end of where it is looked for, {} times the base's or what \
+                 stands for it: the fit may ask for more, and its interval knows of one side alone.",
+                parameter.key(),
+                if *at > low { format!("{}", parameter.range()) } else {
+                    format!("1/{}", parameter.range())
+                }
+            ));
+        }
+    }
+    all
+}

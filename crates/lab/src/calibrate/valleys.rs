@@ -1,0 +1,102 @@
+//! What is as good as the best fit of a topology: least squares end in the valley in which they
+//! begin, and intervals must hold the others.
+
+use ftlab_report::calibration::Topology;
+
+use crate::calibrate::identified::AsGood;
+use crate::calibrate::intervals::{Sharp, Yardstick};
+use crate::calibrate::parameters::Parameter;
+use crate::calibrate::problems::Target;
+use crate::calibrate::squares::{self, Fit};
+use crate::error::Result;
+
+/// Steps of those that follow what is held.
+const FOLLOWING_STEPS: usize = 10;
+
+/// What is as good as what was found, the best first. Whether the device, a command's time or the
+/// link bounds the highest rate makes valleys of their own, and noise decides which of them is
+/// deepest: what the host takes is held there in turn, until the others have followed, and then let
+/// go. From the valley where it bounds nothing, the command's time is held at next to nothing once
+/// more: a valley may be flat as far as there.
+///
+/// # Errors
+/// As of [`squares::fit`].
+pub fn valleys(
+    target: Target<'_>,
+    topology: Topology,
+    parameters: &[Parameter],
+    found: Fit,
+    steps: usize,
+) -> Result<AsGood> {
+    let hosts = hosts(target);
+    let (_, bounds) = target.start(parameters);
+    let problem = target.by_simulation(topology, parameters);
+    let following =
+        |from: &Fit, held: &[_]| following(target, topology, parameters, &from.at, held);
+    let (mut all, mut beside) = (vec![found.clone()], Vec::new());
+    for held in [vec![hosts.quick, hosts.wide], vec![hosts.slow], vec![hosts.narrow]] {
+        let (at, residuals) = following(&found, &held)?;
+        all.push(squares::fit(&problem, &at, &bounds, steps)?);
+        beside.push((at, residuals));
+    }
+    beside.push(following(&all[1], &[hosts.quick])?);
+    all.sort_by(|a, b| a.squares().total_cmp(&b.squares()));
+    let kin = problem.kin();
+    let yardstick = Yardstick::of(&all[0], &kin);
+    all.retain(|one| yardstick.bears(&one.residuals));
+    let beside = beside.into_iter().filter(|(_, residuals)| yardstick.bears(residuals));
+    let sharp = |fit| Sharp::of(&problem, &kin, fit);
+    let fits = all.into_iter().map(sharp).collect::<Result<_>>()?;
+    Ok(AsGood { fits, places: beside.map(|(at, _)| at).collect() })
+}
+
+/// Where the other parameters go when some are held, and the residuals there.
+fn following(
+    target: Target<'_>,
+    topology: Topology,
+    parameters: &[Parameter],
+    from: &[f64],
+    held: &[(Parameter, f64)],
+) -> Result<(Vec<f64>, Vec<f64>)> {
+    let value = |one: &Parameter| held.iter().find(|(held, _)| held == one);
+    let places: Vec<usize> =
+        (0..parameters.len()).filter(|place| value(&parameters[*place]).is_none()).collect();
+    let others: Vec<Parameter> = places.iter().map(|place| parameters[*place]).collect();
+    let start: Vec<f64> = places.iter().map(|place| from[*place]).collect();
+    let (_, bounds) = target.start(&others);
+    let mut problem = target.by_simulation(topology, &others);
+    problem.held = held.to_vec();
+    let followed = squares::fit(&problem, &start, &bounds, FOLLOWING_STEPS)?;
+    let mut at = from.to_vec();
+    for (place, one) in parameters.iter().enumerate() {
+        let own = others.iter().position(|other| other == one).map(|own| followed.at[own]);
+        at[place] = own.or(value(one).map(|(_, value)| value.ln())).unwrap_or(at[place]);
+    }
+    Ok((at, followed.residuals))
+}
+
+/// What to hold of the host.
+struct Hosts {
+    /// A command that takes next to nothing.
+    quick: (Parameter, f64),
+    /// One that bounds the highest rate that was measured.
+    slow: (Parameter, f64),
+    /// A link that bounds nothing.
+    wide: (Parameter, f64),
+    /// One that does.
+    narrow: (Parameter, f64),
+}
+
+fn hosts(target: Target<'_>) -> Hosts {
+    let start = |parameter: Parameter| parameter.start(target.simulator.config());
+    let rates = target.measured.iter().map(|one| one.figures.iops);
+    let flows = target.measured.iter().map(|one| one.figures.iops * one.probe.bytes as f64);
+    let [rate, flow] = [rates.fold(1.0, f64::max), flows.fold(1.0, f64::max)];
+    let quick = start(Parameter::Overhead).min(0.1 * 1e9 / rate).max(10.0);
+    Hosts {
+        quick: (Parameter::Overhead, quick),
+        slow: (Parameter::Overhead, 0.95 * 1e9 / rate),
+        wide: (Parameter::Link, start(Parameter::Link).max(3.0 * flow)),
+        narrow: (Parameter::Link, 1.05 * flow),
+    }
+}

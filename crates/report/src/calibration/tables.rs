@@ -1,0 +1,153 @@
+//! The tables of a calibration, as rows of text: of the page and of the terminal.
+
+use super::{Calibration, Parameter, Probe, Stage, Tried};
+use crate::format::Quantity;
+
+/// Topologies with a row each.
+const TOPOLOGIES_SHOWN: usize = 12;
+
+/// Headings of [`parameters`].
+pub const PARAMETERS: [&str; 4] = ["Setting", "Base", "Fitted", "95 % interval"];
+/// Headings of [`topologies`].
+pub const TOPOLOGIES: [&str; 4] = ["Channels x dies x planes", "Off by", "Looked at", "Verdict"];
+/// Headings of [`probes`].
+pub const PROBES: [&str; 8] = [
+    "Probe",
+    "Mean, measured",
+    "Simulated",
+    "Rate, measured",
+    "Simulated",
+    "p99, measured",
+    "Simulated",
+    "Off by",
+];
+
+impl Calibration {
+    /// A row per parameter.
+    #[must_use]
+    pub fn parameter_rows(&self) -> Vec<Vec<String>> {
+        self.parameters.iter().map(parameter).collect()
+    }
+
+    /// A row per topology, the chosen one first, as many as a reader looks at.
+    #[must_use]
+    pub fn topology_rows(&self) -> Vec<Vec<String>> {
+        let shown = self.topologies.iter().take(TOPOLOGIES_SHOWN);
+        shown.map(|tried| topology(tried, tried.topology == self.topology)).collect()
+    }
+
+    /// What was left out of these rows.
+    #[must_use]
+    pub fn topologies_beyond(&self) -> usize {
+        self.topologies.len().saturating_sub(TOPOLOGIES_SHOWN)
+    }
+
+    /// A row per probe.
+    #[must_use]
+    pub fn probe_rows(&self) -> Vec<Vec<String>> {
+        self.probes.iter().map(probe).collect()
+    }
+
+    /// What the topology is worth, in a sentence.
+    #[must_use]
+    pub fn topology_verdict(&self) -> String {
+        let alike: Vec<String> = self.alike();
+        match (self.topologies.len(), alike.len()) {
+            (1, _) => "Topology: stated, no other was tried.".to_owned(),
+            (_, 0 | 1) => format!("Topology: {}", self.looked_at()),
+            (tried, count) => format!(
+                "Topology: not identifiable from these probes, which do not tell {count} of {tried} \
+                 apart, whatever their misfits: {}. {}",
+                alike.join(", "),
+                self.unfitted()
+            )
+            .trim_end()
+            .to_owned(),
+        }
+    }
+
+    /// Topologies that the probes do not tell apart.
+    #[must_use]
+    pub fn alike(&self) -> Vec<String> {
+        let alike = self.topologies.iter().filter(|tried| tried.alike);
+        alike.map(|tried| tried.topology.to_string()).collect()
+    }
+
+    /// What the chosen topology is the best of.
+    fn looked_at(&self) -> String {
+        let fitted = self.count(Stage::Fitted);
+        let best = match fitted {
+            0 | 1 => "the nearest; no other came near enough to be fitted to the end.".to_owned(),
+            _ => format!("the best of {fitted} that were fitted to the end; the others fit worse."),
+        };
+        format!("{best} {}", self.unfitted()).trim_end().to_owned()
+    }
+
+    /// What was not compared to the end.
+    fn unfitted(&self) -> String {
+        let count = |stage, words: &str| match self.count(stage) {
+            0 => None,
+            count => Some(format!("{count} {words}")),
+        };
+        let briefly = count(Stage::Screened, "by brief simulations");
+        let estimated = count(Stage::Estimated, "by a queueing model alone");
+        let parts: Vec<String> = briefly.into_iter().chain(estimated).collect();
+        match parts.is_empty() {
+            true => String::new(),
+            false => format!("Farther off, and not fitted to the end: {}.", parts.join(", ")),
+        }
+    }
+
+    fn count(&self, stage: Stage) -> usize {
+        self.topologies.iter().filter(|tried| tried.stage == stage).count()
+    }
+}
+
+fn parameter(one: &Parameter) -> Vec<String> {
+    let shown = |value: f64| one.quantity().format(value);
+    let free = if one.unit == "ns" { "0" } else { "no limit" };
+    let value = |value: f64| if value > 0.0 { shown(value) } else { free.to_owned() };
+    let interval = match one.interval {
+        Some([low, high]) => format!("{} to {}", shown(low), shown(high)),
+        None => one.limit().unwrap_or_else(|| "not identifiable from these probes".to_owned()),
+    };
+    let (base, fitted) = (value(one.base), value(one.value));
+    vec![format!("{} ({})", one.key, one.about), base, fitted, interval]
+}
+
+fn topology(tried: &Tried, chosen: bool) -> Vec<String> {
+    let looked = match tried.stage {
+        Stage::Fitted => "fitted",
+        Stage::Screened => "fitted briefly",
+        Stage::Estimated => "estimated",
+    };
+    let verdict = match (chosen, tried.alike, tried.stage) {
+        (true, ..) => "chosen",
+        (false, true, _) => "not told from the chosen one",
+        (false, false, Stage::Fitted) => "fits worse",
+        (false, false, _) => "farther off, not fitted to the end",
+    };
+    vec![tried.topology.to_string(), off(tried.misfit), looked.to_owned(), verdict.to_owned()]
+}
+
+fn probe(one: &Probe) -> Vec<String> {
+    const P99: usize = 3;
+    let time = |value: f64| Quantity::Nanoseconds.format(value);
+    let perhaps = |value: Option<f64>| value.map_or("-".to_owned(), time);
+    let rate = |value: f64| Quantity::PerSecond.format(value);
+    vec![
+        one.name(),
+        time(one.measured.mean_ns),
+        time(one.simulated.mean_ns),
+        rate(one.measured.iops),
+        rate(one.simulated.iops),
+        perhaps(one.measured.percentile_ns[P99]),
+        perhaps(one.simulated.percentile_ns[P99]),
+        off(one.misfit),
+    ]
+}
+
+/// A misfit as a share, to a tenth of a percent.
+fn off(log: f64) -> String {
+    format!("{:.1} %", 100.0 * (log.exp() - 1.0))
+}
