@@ -147,6 +147,19 @@ pub struct Parameter {
     pub at_least: Option<f64>,
     /// The same of what it is at most.
     pub at_most: Option<f64>,
+    /// Where it is not identifiable, and its sum with another is.
+    pub together: Option<Together>,
+}
+
+/// A sum of two times of which the probes do not tell how it is divided.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Together {
+    /// Which, such as `timing.read + host.command_overhead`.
+    pub of: String,
+    /// In the fitted device, ns.
+    pub value: f64,
+    /// Where it lies with 95 % confidence, ns.
+    pub interval: [f64; 2],
 }
 
 impl Parameter {
@@ -161,9 +174,23 @@ impl Parameter {
             }
         };
         let Parameter { key, why, .. } = self;
+        let sum = self.sum().map_or(String::new(), |sum| format!("; {sum}"));
         self.interval
             .is_none()
-            .then(|| format!("Not identifiable from these probes: {key} ({why}); {place}."))
+            .then(|| format!("Not identifiable from these probes: {key} ({why}); {place}{sum}."))
+    }
+
+    /// What is known of it and another together.
+    #[must_use]
+    pub fn sum(&self) -> Option<String> {
+        let shown = |value: f64| self.quantity().format(value);
+        let Together { of, value, interval: [low, high] } = self.together.as_ref()?;
+        Some(format!(
+            "not told apart, but together: {of} = {}, 95 % {} to {}",
+            shown(*value),
+            shown(*low),
+            shown(*high)
+        ))
     }
 
     /// `at least 3 GB/s`, where that is all that is known.

@@ -26,9 +26,10 @@ pub fn written(
     }
     let other = in_topology(config, found.topology);
     let Topology { channels, dies, planes } = found.topology;
-    let ways = match (found.topologies.len(), found.alike().len()) {
-        (1, _) => "stated, no other was tried",
-        (_, 0 | 1) => "found: all others that were fitted to the end fit worse",
+    let ways = match (found.topologies.len(), found.alike().len(), found.fitted_to_the_end()) {
+        (1, ..) => "stated, no other was tried",
+        (_, 0 | 1, 0 | 1) => "found: no other came near enough to be fitted to the end",
+        (_, 0 | 1, _) => "found: all others that were fitted to the end fit worse",
         _ => "not identifiable: not told from others, see above",
     };
     for (key, now, before) in [
@@ -68,7 +69,13 @@ fn comment(told: &Told) -> String {
         Some([low, high]) => format!("fitted: 95 % {} to {}", shown(low), shown(high)),
         None => match told.limit() {
             Some(limit) => format!("not identifiable from these probes: {limit}"),
-            None => "not identifiable from these probes: goes with the other fitted values".into(),
+            None => told.sum().map_or_else(
+                || {
+                    "not identifiable from these probes: goes with the other fitted values"
+                        .to_owned()
+                },
+                |sum| format!("not identifiable from these probes: {sum}"),
+            ),
         },
     }
 }

@@ -51,6 +51,19 @@ impl AsGood {
     }
 }
 
+impl AsGood {
+    /// As [`AsGood::interval`], of one parameter and a share of another together.
+    pub fn interval_of_sum(&self, [one, other]: [usize; 2], share: f64) -> [f64; 2] {
+        let moved = |at: &Vec<f64>| {
+            let mut at = at.clone();
+            at[one] = (at[one].exp() + share * at[other].exp()).ln();
+            at
+        };
+        let fits = self.fits.iter().map(|fit| fit.with_sum([one, other], share)).collect();
+        AsGood { fits, places: self.places.iter().map(moved).collect() }.interval(one)
+    }
+}
+
 /// The better of fits from two places; the second is not gone to where both are the same.
 pub fn best_of(
     problem: &dyn Problem,

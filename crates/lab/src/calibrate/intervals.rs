@@ -82,6 +82,31 @@ impl Sharp {
         Ok(Sharp { fit: Fit { slopes, ..fit }, noise, kin: kin.to_vec() })
     }
 
+    /// The same with the sum of two parameters in the place of one, of which the other counts for a share,
+    /// and in that of the other the ratio of both: a sum may be known where neither part is.
+    pub fn with_sum(&self, [one, other]: [usize; 2], share: f64) -> Self {
+        let (mut sharp, silent) = (self.clone(), self.silent());
+        let at = &mut sharp.fit.at;
+        let (first, second) = (at[one].exp(), share * at[other].exp());
+        let sum = first + second;
+        (at[one], at[other]) = (sum.ln(), (second / first).ln());
+        let [own, rest] = [first / sum, second / sum];
+        // What each change of sum and ratio does to the parts; one on which nothing depends stays.
+        let [[a, b], [c, d]] = match (silent[one], silent[other]) {
+            (false, true) => [[1.0 / own, 0.0], [0.0, 0.0]],
+            (true, false) => [[0.0, 1.0 / rest], [0.0, 0.0]],
+            _ => [[1.0, 1.0], [-rest, own]],
+        };
+        for row in &mut sharp.fit.slopes {
+            let [x, y] = [row[one], row[other]];
+            (row[one], row[other]) = (a * x + b * y, c * x + d * y);
+        }
+        let [x, y] = [sharp.noise[one], sharp.noise[other]];
+        sharp.noise[one] = a * a * x + b * b * y;
+        sharp.noise[other] = c * c * x + d * d * y;
+        sharp
+    }
+
     /// Which parameters no residual depends on, as far as slopes exceed accidents.
     pub fn silent(&self) -> Vec<bool> {
         let normal = products(&self.fit.slopes);
@@ -332,6 +357,30 @@ mod tests {
         for width in [together(|_| 1.0), together(|figure| if figure == 1 { -1.0 } else { 1.0 })] {
             assert!((width / one - 1.0).abs() < 0.15, "{width} {one}");
         }
+    }
+
+    /// Parts of 3 and 1, of whose sum alone six probes have a slope: neither is known, and their sum as
+    /// well as if it were the parameter.
+    #[test]
+    fn a_sum_is_known_where_its_parts_are_not() {
+        let errors = vec![2.0, -2.0, 2.0, -2.0, 2.0, -2.0];
+        let mut both = sharp(vec![vec![75.0, 25.0]; 6], errors.clone(), each(6));
+        both.fit.at = vec![3.0_f64.ln(), 0.5_f64.ln()];
+        let widths = both.half_widths();
+        assert!(widths.iter().all(|width| *width > 10.0), "{widths:?}");
+        let sum = both.with_sum([0, 1], 2.0);
+        assert!((sum.fit.at[0] - 4.0_f64.ln()).abs() < 1e-12, "{:?}", sum.fit.at);
+        let alone = sharp(vec![vec![100.0]; 6], errors.clone(), each(6)).half_widths()[0];
+        assert!(
+            (sum.half_widths()[0] / alone - 1.0).abs() < 0.05,
+            "{} {alone}",
+            sum.half_widths()[0]
+        );
+        // The same where nothing depends on the other part: the sum moves by its first part.
+        let mut one = sharp(vec![vec![75.0, 0.0]; 6], errors, each(6));
+        one.fit.at = both.fit.at;
+        let sum = one.with_sum([0, 1], 2.0).half_widths()[0];
+        assert!((sum / alone - 1.0).abs() < 0.05, "{sum} {alone}");
     }
 
     #[test]

@@ -32,20 +32,35 @@ pub struct Measured {
     pub job: String,
     /// What came out.
     pub figures: Figures,
-    /// Whether its tail is the device's where it is simulated, so that percentiles are fitted.
-    pub tails: bool,
+    /// Which of its percentiles are the device's where it is simulated, so that they are fitted.
+    pub tails: Tails,
+}
+
+/// Percentiles that are fitted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Tails {
+    /// Up to the 99th.
+    Fitted,
+    /// The median.
+    Median,
+    /// None.
+    Shown,
 }
 
 impl Measured {
     /// What of it is fitted.
     pub fn fitted(&self) -> Fitted {
         let (figures, at_random) = (self.figures.clone(), self.probe.pattern.is_random());
-        match self.tails {
-            true => Fitted { figures, error_least: 0.0 },
-            false => Fitted {
-                figures: Figures { percentile_ns: [None; 6], ..figures },
-                error_least: if at_random { SMALL_BLOCKS } else { 0.0 },
-            },
+        let kept = match self.tails {
+            Tails::Fitted => return Fitted { figures, error_least: 0.0 },
+            Tails::Median => 1,
+            Tails::Shown => 0,
+        };
+        let mut percentile_ns = figures.percentile_ns;
+        percentile_ns[kept..].fill(None);
+        Fitted {
+            figures: Figures { percentile_ns, ..figures },
+            error_least: if at_random { SMALL_BLOCKS } else { 0.0 },
         }
     }
 }
@@ -156,22 +171,45 @@ impl Understood {
             );
             self.note(told, &note);
         }
-        Ok(Ok(Measured { probe, job: told.to_owned(), figures, tails: true }))
+        Ok(Ok(Measured { probe, job: told.to_owned(), figures, tails: Tails::Fitted }))
     }
 
-    /// Writes are fitted by their means and rates alone.
-    pub fn leave_tails_of_writes(&mut self) {
+    /// Writes are fitted by their means and rates alone, but for those in order, one at a time, up to so
+    /// many bytes: so few of them meet an erase, of large blocks as of small ones, that their median is
+    /// a program's, which a mean does not tell from the erase that every page pays a part of.
+    pub fn leave_tails_of_writes(&mut self, up_to: u64) {
         let writes = self.measured.iter_mut().filter(|one| one.probe.pattern.writes());
         let mut any = false;
         for one in writes {
-            (one.tails, any) = (false, true);
+            let Probe { pattern, bytes, depth } = one.probe;
+            let is_alone = !pattern.is_random() && depth == 1 && bytes <= up_to;
+            (one.tails, any) = (if is_alone { Tails::Median } else { Tails::Shown }, true);
         }
         if any {
             self.note_of_all(
-                "Percentiles of writes are shown, not fitted, and random writes count little: the \
-                 device is simulated with smaller blocks, whose collections and erases are shorter \
-                 and more frequent",
+                "Percentiles of writes are shown, not fitted (but the median of short ones in order, \
+                 one at a time), and random writes count little: the device is simulated with smaller \
+                 blocks, whose collections and erases are shorter and more frequent",
             );
+        }
+    }
+
+    /// Refuses a probe that was measured twice: which of its figures hold nobody says, and both would
+    /// count as if they were different ones.
+    ///
+    /// # Errors
+    /// The probe, and both jobs with their files.
+    pub fn refuse_repeated(&self) -> Result<()> {
+        let twice = self.measured.iter().enumerate().find_map(|(place, one)| {
+            let earlier = self.measured[..place].iter().find(|other| other.probe == one.probe)?;
+            Some((one.probe, &earlier.job, &one.job))
+        });
+        match twice {
+            None => Ok(()),
+            Some((probe, one, other)) => Err(Error::usage(format!(
+                "{probe} was measured twice, by {one} and by {other}; legal: each pattern, size and \
+                 depth once, so leave out one of these files or jobs"
+            ))),
         }
     }
 
@@ -406,6 +444,47 @@ mod tests {
         let fast = READ.replace("\"iops\": 8000", "\"iops\": 9300");
         let all = understood(&job("r", RANDOM, &fast)).unwrap();
         assert!(all.left_out[0].1.contains("1.2 requests in flight, of 1"), "{all:?}");
+    }
+
+    #[test]
+    fn a_probe_that_was_measured_twice_is_refused_with_both_jobs() {
+        let two = format!("{}, {}", job("a", RANDOM, READ), job("b", RANDOM, READ));
+        let mut all =
+            understood(&two.replacen("\"jobname\"", "\"groupid\": 1, \"jobname\"", 1)).unwrap();
+        let refusal = all.refuse_repeated().unwrap_err().to_string();
+        assert!(refusal.contains("randread:bs=4096,iodepth=1 was measured twice"), "{refusal}");
+        assert!(refusal.contains("by f.json: a and by f.json: b"), "{refusal}");
+        all.measured.pop();
+        assert!(all.refuse_repeated().is_ok());
+    }
+
+    /// Of writes only the median of short ones in order and alone stays.
+    #[test]
+    fn what_smaller_blocks_make_of_writes_is_not_fitted() {
+        let write = READ.replace("\"read\"", "\"write\"");
+        let of = |name: &str, pattern: &str, more: &str| {
+            let options = format!(r#""rw": "{pattern}", {more}"#);
+            let side = if pattern.contains("write") { &write } else { READ };
+            format!(
+                r#"{{"jobname": "{name}", "groupid": {name}, "job options": {{{options}}}, {side}}}"#
+            )
+        };
+        let alone = r#""iodepth": "1""#;
+        let jobs = [
+            of("0", "randread", alone),
+            of("1", "write", alone),
+            of("2", "write", r#""iodepth": "1", "bs": "32k""#),
+            of("3", "randwrite", alone),
+        ];
+        let mut all = understood(&jobs.join(", ")).unwrap();
+        all.leave_tails_of_writes(16 << 10);
+        let kept = |one: &Measured| one.fitted().figures.percentile_ns.iter().flatten().count();
+        assert_eq!(all.measured.iter().map(kept).collect::<Vec<_>>(), [2, 1, 0, 0]);
+        let least = |one: &Measured| one.fitted().error_least;
+        assert_eq!(
+            all.measured.iter().map(least).collect::<Vec<_>>(),
+            [0.0, 0.0, 0.0, SMALL_BLOCKS]
+        );
     }
 
     #[test]

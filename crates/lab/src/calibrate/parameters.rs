@@ -55,6 +55,16 @@ impl Parameter {
         }
     }
 
+    /// Pairs that requests pay together, one behind the other, and how much of the second for each of the
+    /// first: a read of cells and a command; a page's program and its part of a block's erase.
+    pub fn pairs(config: &Config) -> [([Parameter; 2], u32); 2] {
+        let pages = config.device.pages_per_block;
+        [
+            ([Parameter::Read, Parameter::Overhead], 1),
+            ([Parameter::Program, Parameter::Erase], pages),
+        ]
+    }
+
     /// In words.
     pub fn about(self) -> &'static str {
         match self {

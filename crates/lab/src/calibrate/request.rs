@@ -2,7 +2,7 @@
 
 use std::num::NonZero;
 
-use ftlab_engine::config::Config;
+use ftlab_engine::config::{ClockKind, Config};
 use ftlab_engine::schemes;
 use ftlab_report::calibration::{self, Calibration, Topology};
 
@@ -86,6 +86,7 @@ impl Request {
         let base = devices::find(&self.base)?.config;
         let config = selection::choose(&SCHEME.into(), &base, &overrides)?.remove(0).config;
         config.check()?;
+        self.refuse_event_clock(&config)?;
         let topologies = self.topologies(&config)?;
         let work = Work { label: "fitting", length: None, counts: Counts::Requests };
         let cores = std::thread::available_parallelism().map_or(1, NonZero::get);
@@ -101,7 +102,7 @@ impl Request {
         let modes = self.precondition.clone();
         let simulator = Simulator::new(experiment, config.clone(), modes, jobs, task)?;
         if !simulator.blocks_are_whole() {
-            understood.leave_tails_of_writes();
+            understood.leave_tails_of_writes(simulator.seldom_erased());
         }
         let effort = Effort::of(self.requests.unwrap_or(Effort::REQUESTS).max(REQUESTS_LEAST));
         let target = Target { simulator: &simulator, measured: &understood.measured, effort };
@@ -138,7 +139,21 @@ impl Request {
                 why.collect::<Vec<_>>().join("\n")
             )));
         }
+        understood.refuse_repeated()?;
         Ok((files, understood))
+    }
+
+    /// Probes lie at other depths than what the device holds, and are told apart in one run from what leads
+    /// into them: neither goes with an event-driven clock.
+    fn refuse_event_clock(&self, config: &Config) -> Result<()> {
+        match config.timing.clock {
+            ClockKind::CallOrder => Ok(()),
+            ClockKind::Event => Err(Error::usage(format!(
+                "{} has timing.clock = event, which simulates a closed loop of no other depth than \
+                 host.queue_depth, and probes have many; legal: --set timing.clock=call_order",
+                self.base
+            ))),
+        }
     }
 
     /// What is tried: every combination of what was stated, else of powers of two about the base's
@@ -211,25 +226,27 @@ impl Request {
         config: &Config,
     ) -> Calibration {
         let Found { topology, tried, times, simulated, fitted, notes } = result;
-        let parameters = times.into_iter().map(|Time { parameter, value, interval, bound }| {
-            calibration::Parameter {
-                key: parameter.key().to_owned(),
-                about: parameter.about().to_owned(),
-                unit: parameter.unit(),
-                base: parameter.base(config),
-                value,
-                interval: interval.as_ref().ok().copied(),
-                why: interval.err().unwrap_or_default(),
-                at_least: bound.and_then(|bound| match bound {
-                    Bound::AtLeast(value) => Some(value),
-                    Bound::AtMost(_) => None,
-                }),
-                at_most: bound.and_then(|bound| match bound {
-                    Bound::AtLeast(_) => None,
-                    Bound::AtMost(value) => Some(value),
-                }),
-            }
-        });
+        let parameters =
+            times.into_iter().map(|Time { parameter, value, interval, bound, together }| {
+                calibration::Parameter {
+                    key: parameter.key().to_owned(),
+                    about: parameter.about().to_owned(),
+                    unit: parameter.unit(),
+                    base: parameter.base(config),
+                    value,
+                    interval: interval.as_ref().ok().copied(),
+                    why: interval.err().unwrap_or_default(),
+                    at_least: bound.and_then(|bound| match bound {
+                        Bound::AtLeast(value) => Some(value),
+                        Bound::AtMost(_) => None,
+                    }),
+                    at_most: bound.and_then(|bound| match bound {
+                        Bound::AtLeast(_) => None,
+                        Bound::AtMost(value) => Some(value),
+                    }),
+                    together,
+                }
+            });
         let parameters: Vec<calibration::Parameter> = parameters.collect();
         let noted = understood.notes();
         let mut logs = Vec::new();

@@ -151,6 +151,12 @@ impl<'a> Simulator<'a> {
         pages_per_block(&self.config) == self.config.device.pages_per_block
     }
 
+    /// Bytes of a write that seldom meets an erase on blocks as they are simulated: of a quarter of a
+    /// block, every fourth at most.
+    pub fn seldom_erased(&self) -> u64 {
+        self.config.device.page_bytes.0 * u64::from(pages_per_block(&self.config) / 4)
+    }
+
     /// Runs so far.
     pub fn runs(&self) -> u64 {
         self.runs.load(Ordering::Relaxed)
@@ -347,6 +353,7 @@ fn figures(result: &RunResult, probe: Probe) -> Result<Figures> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::observer::{Counts, Observer as _, Work};
 
     #[test]
     fn probes_that_write_share_a_device_by_their_order_of_addresses() {
@@ -358,6 +365,25 @@ mod tests {
             probe(Pattern::RandWrite, 4),
         ];
         assert_eq!(places(&probes), [vec![1, 3], vec![2], vec![0]]);
+    }
+
+    /// All of what comes first comes at once and waits for less: four rounds from there on would have a
+    /// mean a tenth too low.
+    #[test]
+    fn the_beginning_of_a_closed_loop_does_not_count() {
+        let work = Work { label: "", length: None, counts: Counts::Requests };
+        let config = crate::devices::find("tlc_nvme").unwrap().config;
+        let base = Experiment { device: "tlc_nvme".to_owned(), ..Experiment::default() };
+        let simulator = Simulator::new(base, config, None, 1, Silent.begins(&work)).unwrap();
+        let mean = |requests| {
+            let topology = Topology { channels: 8, dies: 4, planes: 2 };
+            let probes = vec![Probe { pattern: Pattern::RandRead, bytes: 131_072, depth: 64 }];
+            let effort = Effort { requests, units: 32 * requests, rounds: 1 };
+            let point = Point { topology, times: Vec::new(), probes, effort, draw: 0 };
+            simulator.figures(&[point]).unwrap()[0][0].mean_ns
+        };
+        let (brief, long) = (mean(256), mean(4096));
+        assert!((brief / long - 1.0).abs() < 0.03, "{brief} {long}");
     }
 
     #[test]

@@ -2,7 +2,8 @@
 
 use std::result::Result as StdResult;
 
-use ftlab_report::calibration::Topology;
+use ftlab_engine::config::Config;
+use ftlab_report::calibration::{Together, Topology};
 
 use crate::calibrate::identified::{AsGood, told};
 use crate::calibrate::intervals::Yardstick;
@@ -26,6 +27,8 @@ pub struct Time {
     pub interval: StdResult<[f64; 2], String>,
     /// Where it has none, and the fit does not bear the base's value: at least or at most so much.
     pub bound: Option<Bound>,
+    /// Where it has none, and its sum with another has one.
+    pub together: Option<Together>,
 }
 
 /// From where on figures do not depend on a time.
@@ -61,7 +64,7 @@ pub fn times(
         let base = parameter.base(config);
         let Some(place) = parameters.iter().position(|known| *known == parameter) else {
             let interval = Err("no probe writes".to_owned());
-            all.push(Time { parameter, value: base, interval, bound: None });
+            all.push(Time { parameter, value: base, interval, bound: None, together: None });
             continue;
         };
         let reads_alone = target.measured.iter().all(|one| !one.probe.pattern.writes());
@@ -77,9 +80,36 @@ pub fn times(
             false => None,
         };
         let value = settling.value(parameter).unwrap_or(base);
-        all.push(Time { parameter, value, interval, bound });
+        all.push(Time { parameter, value, interval, bound, together: None });
     }
+    tell_sums(&mut all, config, parameters, valleys);
     Ok(all)
+}
+
+/// Of pairs of which one, or neither, has an interval what is known of both together.
+fn tell_sums(all: &mut [Time], config: &Config, parameters: &[Parameter], valleys: &AsGood) {
+    for (pair, parts) in Parameter::pairs(config) {
+        let place = |one: Parameter| parameters.iter().position(|known| *known == one);
+        let [Some(one), Some(other)] = pair.map(place) else { continue };
+        if valleys.is_silent(one) || valleys.is_silent(other) {
+            continue;
+        }
+        let share = 1.0 / f64::from(parts);
+        let Ok(interval) = told(valleys.interval_of_sum([one, other], share)) else { continue };
+        let [first, second] = pair.map(|one| all.iter().find(|time| time.parameter == one));
+        let (Some(first), Some(second)) = (first, second) else { continue };
+        let divided = if parts == 1 { String::new() } else { format!(" / {parts}") };
+        let together = Together {
+            of: format!("{} + {}{divided}", pair[0].key(), pair[1].key()),
+            value: first.value + share * second.value,
+            interval,
+        };
+        for time in all.iter_mut().filter(|time| pair.contains(&time.parameter)) {
+            if time.interval.is_err() && time.bound.is_none() {
+                time.together = Some(together.clone());
+            }
+        }
+    }
 }
 
 /// Times on their way from the fit to the device that is written.

@@ -290,6 +290,7 @@ mod tests {
             why: String::new(),
             at_least: None,
             at_most: None,
+            together: None,
         };
         let told = |key: &str, value: f64| unlikely(&parameter(key, value));
         assert!(told("timing.program", 100.0).unwrap().contains("at 0.10 times the base's"));

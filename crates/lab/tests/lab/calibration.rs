@@ -185,6 +185,20 @@ fn parameter<'a>(done: &'a Calibrated, key: &str) -> &'a Parameter {
     done.found.parameters.iter().find(|one| one.key == key).unwrap()
 }
 
+/// What came out, for whoever reads why a test failed.
+fn tell(done: &Calibrated) {
+    for one in &done.found.parameters {
+        let Parameter { key, value, interval, why, at_least, at_most, .. } = one;
+        println!("{key}: {value:.0} {interval:.0?} {why} {at_least:?} {at_most:?}");
+        one.sum().into_iter().for_each(|sum| println!("  {sum}"));
+    }
+    for probe in &done.found.probes {
+        let ratio = probe.simulated.mean_ns / probe.measured.mean_ns;
+        println!("{}: {ratio:.4} of its mean, fitted {}", probe.name(), probe.fitted);
+    }
+    done.found.words.iter().for_each(|sentence| println!("{sentence}"));
+}
+
 /// Nothing of the drive is shared with the fit but the simulator: neither addresses, nor seeds, nor
 /// lengths. What a short simulation draws otherwise is left: so many percent of the values.
 fn planted_comes_back(probes: &[(&str, u64, u32)], requests: u64, within: f64) {
@@ -216,6 +230,15 @@ fn planted_comes_back(probes: &[(&str, u64, u32)], requests: u64, within: f64) {
     let planted = |key: &str| PLANTED.iter().find(|(known, _)| *known == key).unwrap().1;
     let fitted = |key: &str| parameter(&done, key).value;
     near("read and command", sum(&fitted), sum(&planted), within);
+    // Which is told in words, with an interval that holds it.
+    let command = parameter(&done, "host.command_overhead");
+    let together = command.together.as_ref().expect("a sum");
+    assert_eq!(together.of, "timing.read + host.command_overhead");
+    let [low, high] = together.interval;
+    assert!(low < sum(&planted) && sum(&planted) < high && high < 1.2 * low, "{together:?}");
+    let unknown = command.unknown().unwrap();
+    assert!(unknown.contains("not told apart, but together: timing.read"), "{unknown}");
+    assert!(done.device.contains("not told apart, but together"), "{}", done.device);
     for key in ["timing.program", "timing.page_transfer"] {
         assert!(parameter(&done, key).interval.is_some(), "{:?}", parameter(&done, key));
     }
@@ -264,6 +287,7 @@ fn a_large_drive_comes_back_from_its_scale_model() {
     bench.measure("fio.json", &PROBES, || 1.0, || 1.0);
     let request = Request { dies: vec![4], requests: Some(800), ..bench.request("fio.json") };
     let done = request.run(&Silent).unwrap();
+    tell(&done);
     for (key, value) in PLANTED {
         let one = parameter(&done, key);
         let within = if key == "timing.program" { 0.05 } else { 0.02 };
@@ -289,6 +313,7 @@ fn a_limit_that_the_drive_has_not_is_told_as_such_and_not_put_back() {
     let probes = [sized(2048), sized(4096), sized(65_536)].concat();
     bench.measure("fio.json", &probes, || 1.0, || 1.0);
     let done = bench.request("fio.json").run(&Silent).unwrap();
+    tell(&done);
     let link = parameter(&done, "host.link_bandwidth");
     assert!(link.value > 350e6, "{link:?}");
     match (link.interval, link.at_least) {
@@ -440,6 +465,14 @@ fn bad_input_is_refused_before_anything_is_simulated() {
     let blocks = with(&|request| request.planes = vec![16]);
     assert!(blocks.contains("too few blocks"), "{blocks}");
     assert!(with(&|request| request.set.push("gc.vctim=fifo")).contains("gc.victim"));
+    let event = with(&|request| request.set.push("timing.clock=event"));
+    assert!(event.contains("no other depth than host.queue_depth"), "{event}");
+    assert!(event.contains("legal: --set timing.clock=call_order"), "{event}");
+    std::fs::copy(bench.path("fio.json"), bench.path("again.json")).unwrap();
+    let again = bench.text("again.json");
+    let twice = with(&|request| request.files.push(again.clone()));
+    assert!(twice.contains("randread:bs=4096,iodepth=1 was measured twice"), "{twice}");
+    assert!(twice.contains("fio.json: ") && twice.contains("again.json: "), "{twice}");
 }
 
 /// A SATA drive of three-bit cells, no particular one.

@@ -75,7 +75,7 @@ impl Calibration {
 
     /// What the chosen topology is the best of.
     fn looked_at(&self) -> String {
-        let fitted = self.count(Stage::Fitted);
+        let fitted = self.fitted_to_the_end();
         let best = match fitted {
             0 | 1 => "the nearest; no other came near enough to be fitted to the end.".to_owned(),
             _ => format!("the best of {fitted} that were fitted to the end; the others fit worse."),
@@ -96,6 +96,12 @@ impl Calibration {
             true => String::new(),
             false => format!("Farther off, and not fitted to the end: {}.", parts.join(", ")),
         }
+    }
+
+    /// How many topologies were fitted by simulations of all probes.
+    #[must_use]
+    pub fn fitted_to_the_end(&self) -> usize {
+        self.count(Stage::Fitted)
     }
 
     fn count(&self, stage: Stage) -> usize {
@@ -150,4 +156,71 @@ fn probe(one: &Probe) -> Vec<String> {
 /// A misfit as a share, to a tenth of a percent.
 fn off(log: f64) -> String {
     format!("{:.1} %", 100.0 * (log.exp() - 1.0))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::calibration::Topology;
+
+    fn verdict(tried: &[(Stage, bool)]) -> String {
+        let one = |(place, &(stage, alike)): (usize, &(Stage, bool))| {
+            let topology = Topology { channels: place as u32 + 1, dies: 1, planes: 1 };
+            Tried { topology, stage, misfit: 0.1, alike }
+        };
+        let topologies: Vec<Tried> = tried.iter().enumerate().map(one).collect();
+        Calibration {
+            schema: crate::calibration::SCHEMA,
+            version: String::new(),
+            command: String::new(),
+            files: Vec::new(),
+            base: String::new(),
+            set: Vec::new(),
+            topology: topologies[0].topology,
+            topologies,
+            parameters: Vec::new(),
+            probes: Vec::new(),
+            left_out: Vec::new(),
+            identified_within: 2.0,
+            misfit: 0.1,
+            words: Vec::new(),
+            simulations: 0,
+        }
+        .topology_verdict()
+    }
+
+    /// Only what was fitted to the end is said to fit worse, or as well.
+    #[test]
+    fn a_topology_is_judged_beside_those_that_were_compared_with_it() {
+        use Stage::{Estimated, Fitted, Screened};
+        assert_eq!(verdict(&[(Fitted, true)]), "Topology: stated, no other was tried.");
+        assert_eq!(
+            verdict(&[(Fitted, true), (Fitted, false), (Screened, false), (Estimated, false)]),
+            "Topology: the best of 2 that were fitted to the end; the others fit worse. Farther off, \
+             and not fitted to the end: 1 by brief simulations, 1 by a queueing model alone."
+        );
+        assert_eq!(
+            verdict(&[(Fitted, true), (Screened, false), (Screened, false)]),
+            "Topology: the nearest; no other came near enough to be fitted to the end. Farther off, \
+             and not fitted to the end: 2 by brief simulations."
+        );
+        assert_eq!(
+            verdict(&[(Fitted, true), (Fitted, true), (Fitted, false), (Estimated, false)]),
+            "Topology: not identifiable from these probes, which do not tell 2 of 4 apart, whatever \
+             their misfits: 1 x 1 x 1, 2 x 1 x 1. Farther off, and not fitted to the end: 1 by a \
+             queueing model alone."
+        );
+    }
+
+    #[test]
+    fn a_row_says_whether_a_topology_was_fitted_to_the_end() {
+        let row = |stage, alike, chosen| {
+            let of = Topology { channels: 8, dies: 4, planes: 2 };
+            topology(&Tried { topology: of, stage, misfit: 0.1, alike }, chosen).remove(3)
+        };
+        assert_eq!(row(Stage::Fitted, true, true), "chosen");
+        assert_eq!(row(Stage::Fitted, true, false), "not told from the chosen one");
+        assert_eq!(row(Stage::Fitted, false, false), "fits worse");
+        assert_eq!(row(Stage::Screened, false, false), "farther off, not fitted to the end");
+    }
 }
