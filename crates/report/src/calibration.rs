@@ -142,8 +142,8 @@ pub struct Parameter {
     pub interval: Option<[f64; 2]>,
     /// Why it is not identifiable; empty where it is.
     pub why: String,
-    /// Where no figure depends on the fitted value, and yet the base's does not fit: what it is at
-    /// least, the other times as they are.
+    /// Where it is not identifiable, and yet the base's does not fit: what it is at least, by the fastest
+    /// probe or, where no figure depends on the fitted value, the other times as they are.
     pub at_least: Option<f64>,
     /// The same of what it is at most.
     pub at_most: Option<f64>,

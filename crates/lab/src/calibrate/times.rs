@@ -7,6 +7,7 @@ use ftlab_report::calibration::{Together, Topology};
 
 use crate::calibrate::identified::{AsGood, told};
 use crate::calibrate::intervals::Yardstick;
+use crate::calibrate::jobs::Measured;
 use crate::calibrate::parameters::Parameter;
 use crate::calibrate::problems::{BySimulation, Target};
 use crate::error::Result;
@@ -79,11 +80,32 @@ pub fn times(
             true => settling.settle(parameter, base)?,
             false => None,
         };
+        let bound = bound.or_else(|| {
+            let is_open = interval.is_err() && !valleys.is_silent(place);
+            is_open.then(|| fastest(target.measured, parameter, base)).flatten()
+        });
         let value = settling.value(parameter).unwrap_or(base);
         all.push(Time { parameter, value, interval, bound, together: None });
     }
     tell_sums(&mut all, config, parameters, valleys);
     Ok(all)
+}
+
+/// What the fastest probe shows of the host where the base's value is too slow for it: all its bytes came
+/// over the link, and all its commands through the controller, one after the other.
+fn fastest(measured: &[Measured], parameter: Parameter, base: f64) -> Option<Bound> {
+    let most = |of: fn(&Measured) -> f64| measured.iter().map(of).fold(0.0, f64::max);
+    match parameter {
+        Parameter::Link => {
+            let flow = most(|one| one.figures.iops * one.probe.bytes as f64);
+            (base > 0.0 && base < flow).then_some(Bound::AtLeast(flow))
+        }
+        Parameter::Overhead => {
+            let each = 1e9 / most(|one| one.figures.iops);
+            (base > each).then_some(Bound::AtMost(each))
+        }
+        _ => None,
+    }
 }
 
 /// Of pairs of which one, or neither, has an interval what is known of both together.
@@ -105,7 +127,7 @@ fn tell_sums(all: &mut [Time], config: &Config, parameters: &[Parameter], valley
             interval,
         };
         for time in all.iter_mut().filter(|time| pair.contains(&time.parameter)) {
-            if time.interval.is_err() && time.bound.is_none() {
+            if time.interval.is_err() {
                 time.together = Some(together.clone());
             }
         }
@@ -183,4 +205,79 @@ pub fn how_it_ended(target: Target<'_>, parameters: &[Parameter], valleys: &AsGo
         }
     }
     all
+}
+
+#[cfg(test)]
+mod tests {
+    use ftlab_report::calibration::Figures;
+
+    use super::*;
+    use crate::calibrate::jobs::Tails;
+    use crate::calibrate::probe::{Pattern, Probe};
+    use crate::calibrate::problems::Target;
+    use crate::calibrate::simulate::{Effort, Point, Simulator};
+    use crate::calibrate::squares;
+    use crate::experiment::Experiment;
+    use crate::observer::{Counts, Observer as _, Silent, Work};
+
+    fn probe(bytes: u64, depth: u32) -> Probe {
+        Probe { pattern: Pattern::RandRead, bytes, depth }
+    }
+
+    fn measured(probe: Probe, figures: Figures) -> Measured {
+        Measured { probe, job: String::new(), figures, tails: Tails::Fitted }
+    }
+
+    /// A base whose link is a bottleneck, and a drive without one: a fitted value on which nothing depends
+    /// is not set back to the base's, on which everything would. An erase, on which no read depends
+    /// either, is.
+    #[test]
+    fn what_nothing_depends_on_becomes_the_bases_only_where_the_fit_bears_that() {
+        let topology = Topology { channels: 8, dies: 4, planes: 2 };
+        let mut config = crate::devices::find("tlc_nvme").unwrap().config;
+        config.set("host.link_bandwidth", "200MB").unwrap();
+        let base = Experiment {
+            device: "tlc_nvme".to_owned(),
+            set: ["host.link_bandwidth=200MB"].into_iter().collect(),
+            ..Experiment::default()
+        };
+        let work = Work { label: "", length: None, counts: Counts::Requests };
+        let simulator = Simulator::new(base, config, None, 1, Silent.begins(&work)).unwrap();
+        let effort = Effort { requests: 64, units: 4096, rounds: 1 };
+        let probes = vec![probe(4096, 1), probe(131_072, 1), probe(131_072, 16)];
+        let times = vec![(Parameter::Link, 3e9)];
+        let point = Point { topology, times, probes: probes.clone(), effort, draw: 0 };
+        let figures = simulator.figures(&[point]).unwrap().remove(0);
+        let all: Vec<Measured> =
+            probes.into_iter().zip(figures).map(|(probe, own)| measured(probe, own)).collect();
+        let target = Target { simulator: &simulator, measured: &all, effort };
+        let parameters = [Parameter::Link];
+        let problem = target.by_simulation(topology, &parameters);
+        let best = squares::fit(&problem, &[3e9_f64.ln()], &[(0.0, 50.0)], 0).unwrap();
+        assert!(best.squares() < 1e-9, "{best:?}");
+        let yardstick = Yardstick::of(&best, &problem.kin());
+        let values = vec![(Parameter::Link, 3e9), (Parameter::Erase, 5e6)];
+        let mut settling = Settling { problem: &problem, values, yardstick };
+        let Some(Bound::AtLeast(least)) = settling.settle(Parameter::Link, 200e6).unwrap() else {
+            panic!("{:?}", settling.values)
+        };
+        assert!((300e6..3e9).contains(&least), "{least}");
+        assert_eq!(settling.value(Parameter::Link), Some(3e9));
+        assert_eq!(settling.settle(Parameter::Erase, 3e6).unwrap(), None);
+        assert_eq!(settling.value(Parameter::Erase), None);
+    }
+
+    #[test]
+    fn the_fastest_probe_bounds_a_base_that_is_too_slow_for_it() {
+        let figures = |iops| Figures { iops, ..Figures::default() };
+        let all =
+            [measured(probe(4096, 16), figures(1e5)), measured(probe(65_536, 16), figures(1e4))];
+        let of = |parameter, base| fastest(&all, parameter, base);
+        assert_eq!(of(Parameter::Link, 200e6), Some(Bound::AtLeast(655.36e6)));
+        assert_eq!(of(Parameter::Link, 1e9), None);
+        assert_eq!(of(Parameter::Link, 0.0), None, "no limit");
+        assert_eq!(of(Parameter::Overhead, 20_000.0), Some(Bound::AtMost(10_000.0)));
+        assert_eq!(of(Parameter::Overhead, 3_000.0), None);
+        assert_eq!(of(Parameter::Read, 1.0), None);
+    }
 }

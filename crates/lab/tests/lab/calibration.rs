@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use ftlab_lab::calibrate::{Calibrated, Request};
 use ftlab_lab::{Error, Experiment, RunResult, Silent};
-use ftlab_report::calibration::{Parameter, Topology};
+use ftlab_report::calibration::{Parameter, Probe, Topology};
 
 /// A device that is small enough to be simulated as it is, without a scale model.
 const BASE: &str = "about = \"a small drive\"
@@ -268,9 +268,10 @@ fn planted_times_come_back_within_a_percent_by_longer_simulations() {
     planted_comes_back(&PROBES, 4000, 0.01);
 }
 
-/// A drive of eight times the blocks, each four times as large, is simulated by a scale model: reads come
-/// back within a percent, programs within five, as what smaller blocks make of writes is not told
-/// from them; intervals hold all of them.
+/// A drive of eight times the blocks, each four times as large, is simulated by a scale model: reads,
+/// transfers and programs come back within two percent, and intervals hold what was planted. Random
+/// writes, which wait for whole collections, come out too short, which is told; what an erase takes is
+/// known as a part of what a page takes alone.
 #[test]
 #[ignore = "half a minute of simulations: make test-long"]
 fn a_large_drive_comes_back_from_its_scale_model() {
@@ -290,13 +291,26 @@ fn a_large_drive_comes_back_from_its_scale_model() {
     tell(&done);
     for (key, value) in PLANTED {
         let one = parameter(&done, key);
-        let within = if key == "timing.program" { 0.05 } else { 0.02 };
         if !["host.command_overhead", "timing.erase"].contains(&key) {
-            let [low, high] = one.interval.expect(key);
-            assert!(low < value && value < high, "{one:?}");
-            assert!((one.value / value).ln().abs() < within, "{key}: {} of {value}", one.value);
+            assert!((one.value / value).ln().abs() < 0.02, "{key}: {} of {value}", one.value);
         }
+        assert!(one.interval.is_none_or(|[low, high]| low < value && value < high), "{one:?}");
     }
+    for key in ["timing.read", "timing.program", "timing.page_transfer"] {
+        assert!(parameter(&done, key).interval.is_some(), "{:?}", parameter(&done, key));
+    }
+    let erase = parameter(&done, "timing.erase");
+    assert_eq!(erase.interval, None);
+    let page = erase.together.as_ref().expect("a sum");
+    assert_eq!(page.of, "timing.program + timing.erase / 128");
+    let planted = 520_000.0 + 8e6 / 128.0;
+    assert!((page.value / planted).ln().abs() < 0.02, "{page:?}");
+    let [low, high] = page.interval;
+    assert!(low < planted && planted < high && high < 1.3 * low, "{page:?}");
+    let deep = |one: &&Probe| one.pattern == "randwrite" && one.depth == 16;
+    let deep = done.found.probes.iter().find(deep).unwrap();
+    let ratio = deep.simulated.mean_ns / deep.measured.mean_ns;
+    assert!((0.5..0.65).contains(&ratio), "no longer as the book and the words have it: {ratio}");
     let said = done.found.words.join("\n");
     assert!(said.contains("Percentiles of writes are shown, not fitted"), "{said}");
 }
@@ -310,22 +324,21 @@ fn a_limit_that_the_drive_has_not_is_told_as_such_and_not_put_back() {
     std::fs::write(bench.path("base.toml"), slow).unwrap();
     std::fs::write(bench.path("planted.toml"), BASE.replace("\"1GB\"", "\"3GB\"")).unwrap();
     let sized = |bytes| [("randread", bytes, 1), ("randread", bytes, 16)];
-    let probes = [sized(2048), sized(4096), sized(65_536)].concat();
+    let probes = [sized(2048), sized(65_536)].concat();
     bench.measure("fio.json", &probes, || 1.0, || 1.0);
     let done = bench.request("fio.json").run(&Silent).unwrap();
     tell(&done);
     let link = parameter(&done, "host.link_bandwidth");
-    assert!(link.value > 350e6, "{link:?}");
-    match (link.interval, link.at_least) {
-        (Some([_, high]), _) => assert!(high > 2.9e9, "{link:?}"),
-        (None, Some(least)) => {
-            assert!((250e6..3e9).contains(&least), "{link:?}");
-            assert!(done.device.contains("not identifiable from these probes: at least"));
-        }
-        (None, None) => assert!(!link.why.is_empty(), "{link:?}"),
-    }
-    let rate =
-        |probe: &ftlab_report::calibration::Probe| probe.simulated.iops / probe.measured.iops;
+    // What few bytes take over such a link nobody tells from commands and channels: it is as fast as the
+    // fastest probe, at least.
+    assert_eq!(link.interval, None);
+    let flows = done.found.probes.iter().map(|one| one.measured.iops * one.bytes as f64);
+    let flow = flows.fold(0.0, f64::max);
+    assert!(flow > 200e6 && link.value > flow, "{flow} {link:?}");
+    assert_eq!((link.at_least, link.at_most), (Some(flow), None));
+    assert!(done.device.contains("not identifiable from these probes: at least"));
+    assert!(link.unknown().unwrap().contains("; it is at least "), "{:?}", link.unknown());
+    let rate = |probe: &Probe| probe.simulated.iops / probe.measured.iops;
     let off = done.found.probes.iter().map(rate).map(|ratio| (ratio - 1.0).abs());
     assert!(off.fold(0.0, f64::max) < 0.05, "{:?}", done.found.probes);
 }
