@@ -85,7 +85,7 @@ impl<'a> Search<'a> {
             let search = self.of(&near);
             let mut candidates = search.estimated(&parameters)?;
             search.screen(&mut candidates, &parameters)?;
-            let Some(curve) = search.farthest(&candidates[0], &parameters)? else {
+            let Some(curve) = search.brief().too_far(&candidates[0], &parameters)? else {
                 return search.finish(candidates, &parameters, self.target.measured);
             };
             near.retain(|one| one.probe.curve() != curve);
@@ -104,8 +104,8 @@ impl<'a> Search<'a> {
     }
 
     /// The curve that a candidate misses by most, where that is too far and it is not the only one.
-    fn farthest(&self, best: &Candidate, parameters: &[Parameter]) -> Result<Option<Curve>> {
-        let curves = self.brief().curves(best, parameters)?;
+    fn too_far(&self, best: &Candidate, parameters: &[Parameter]) -> Result<Option<Curve>> {
+        let curves = self.curves(best, parameters)?;
         let worst = curves.iter().max_by(|a, b| a.1.total_cmp(&b.1));
         let worst = worst.filter(|(_, off)| curves.len() > 1 && *off > FITTED_UP_TO.ln());
         Ok(worst.map(|(curve, _)| *curve))
@@ -177,9 +177,21 @@ impl<'a> Search<'a> {
         let tried = tried(&candidates, chosen, &alike);
         let best = candidates.swap_remove(chosen);
         let topology = best.topology;
-        let (near, fit) = self.settle(&best, parameters, all)?;
+        let (mut near, fit) = self.settle(&best, parameters, all)?;
+        let mut end = Candidate { fit, ..best };
+        let valleys = loop {
+            let search = self.of(&near);
+            let found = valleys(search.target, topology, parameters, end.fit.clone(), STEPS)?;
+            end.fit = found.fits[0].fit.clone();
+            // A deeper valley may lie farther from a curve than that in which it was judged.
+            let Some(curve) = search.too_far(&end, parameters)? else { break found };
+            near.retain(|one| one.probe.curve() != curve);
+            let target = Target { measured: &near, ..self.target };
+            let (_, bounds) = target.start(parameters);
+            let problem = target.by_simulation(topology, parameters);
+            end.fit = squares::fit(&problem, &end.fit.at, &bounds, STEPS)?;
+        };
         let target = Target { measured: &near, ..self.target };
-        let valleys = valleys(target, topology, parameters, fit, STEPS)?;
         let writes = all.iter().any(|one| one.probe.pattern.writes());
         let times = times(target, writes, topology, parameters, &valleys)?;
         let notes = how_it_ended(target, parameters, &valleys);
