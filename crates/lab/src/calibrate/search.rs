@@ -194,14 +194,21 @@ impl<'a> Search<'a> {
         let target = Target { measured: &near, ..self.target };
         let writes = all.iter().any(|one| one.probe.pattern.writes());
         let times = times(target, writes, topology, parameters, &valleys)?;
-        let notes = how_it_ended(target, parameters, &valleys);
+        let mut notes = how_it_ended(target, parameters, &valleys);
+        let (compared, near) = (self.target.curves(), target.curves());
+        if tried.len() > 1 && compared.iter().any(|curve| !near.contains(curve)) {
+            notes.push(
+                "Topologies were compared by curves, too, that turned out to lie too far off: their \
+                 misfits hold those."
+                    .to_owned(),
+            );
+        }
         let whole = Target { measured: all, ..self.target };
         let config = self.target.simulator.config();
         let other = times.iter().filter(|one| one.value != one.parameter.base(config));
         let other = other.map(|one| (one.parameter, one.value)).collect();
         let point = whole.by_simulation(topology, parameters).point_with(other);
         let simulated = self.target.simulator.figures(&[point])?.remove(0);
-        let near = target.curves();
         let fitted = all.iter().map(|one| near.contains(&one.probe.curve())).collect();
         Ok(Found { topology, tried, times, simulated, fitted, notes })
     }
