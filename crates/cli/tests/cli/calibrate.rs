@@ -106,6 +106,14 @@ fn what_cannot_be_fitted_is_refused_and_nothing_is_written() {
         ("calibrate fio.json --base bas.toml --out my.toml", vec!["bas.toml: cannot be read"]),
         ("calibrate fio.json --base tlc_nvm --out my.toml", vec!["tlc_nvm", "'tlc_nvme'"]),
         ("calibrate fio.json --base dftl2014 --out my.toml", vec!["one server", "parallel"]),
+        (
+            "calibrate fio.json --base base.toml --set timing.clock=event --out my.toml",
+            vec!["timing.clock = event", "legal: --set timing.clock=call_order"],
+        ),
+        (
+            "calibrate fio.json ./fio.json --base base.toml --out my.toml",
+            vec!["was measured twice, by fio.json: a and by ./fio.json: a"],
+        ),
         ("calibrate base.toml --base base.toml --out my.toml", vec!["base.toml: no JSON in it"]),
         ("calibrate no.json --base base.toml --out my.toml", vec!["no.json: cannot be read"]),
         (

@@ -312,6 +312,7 @@ fn about(own: u32, most: u32) -> Vec<u32> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::calibrate::scale::scaled;
 
     #[test]
     fn topologies_are_powers_of_two_about_the_base_and_what_it_can_be() {
@@ -330,5 +331,33 @@ mod tests {
         let one = Request { channels: vec![8, 4096], ..Request::default() };
         let refusal = one.topologies(&config).unwrap_err().to_string();
         assert!(refusal.starts_with("nothing is left of --channels 4096: "), "{refusal}");
+    }
+
+    /// What is tried without a word of the user's can be simulated: of little to spare in many planes a model
+    /// of two dozen rows would have had too few blocks for the scheme.
+    #[test]
+    fn every_topology_that_is_tried_has_a_scale_model() {
+        let mut tried = 0;
+        for name in ["tlc_nvme", "qlc_nvme", "consumer_tlc", "ssdsim2010", "slc_small"] {
+            let config = devices::find(name).unwrap().config;
+            let config = selection::choose(&SCHEME.into(), &config, &[]).unwrap().remove(0).config;
+            for topology in Request::default().topologies(&config).unwrap() {
+                let config = in_topology(&config, topology);
+                let (name, row) = (SCHEME.to_owned(), schemes::find(SCHEME).unwrap().0);
+                let chosen = selection::Chosen { name, by_name: true, row, config };
+                let mut small = chosen.config.clone();
+                for (key, text) in scaled(&chosen).set {
+                    small.set(key, &text).unwrap();
+                }
+                let (least, blocks) =
+                    ((row.minimum_blocks)(&small), small.device.physical_blocks());
+                assert!(
+                    least <= blocks && small.check().is_ok(),
+                    "{topology}: {least} of {blocks}"
+                );
+                tried += 1;
+            }
+        }
+        assert!(tried > 100, "{tried}");
     }
 }

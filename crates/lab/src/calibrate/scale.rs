@@ -45,8 +45,22 @@ pub struct Scaled {
     pub erase: f64,
 }
 
-/// The scale model of a device under its scheme.
+/// The scale model of a device under its scheme: the least that the scheme can be of. Where there is little
+/// to spare a small one is none, since data are kept in whole rows of planes.
 pub fn scaled(chosen: &Chosen) -> Scaled {
+    let mut rows = BLOCKS_LEAST;
+    loop {
+        let (scaled, is_enough) = of_rows(chosen, rows);
+        if is_enough {
+            return scaled;
+        }
+        rows *= 2;
+    }
+}
+
+/// The scale model with so many blocks of data in each plane, at least, and whether the scheme can be of
+/// it, or it has as much data as the device.
+fn of_rows(chosen: &Chosen, rows: u64) -> (Scaled, bool) {
     let (row, full) = (chosen.row, &chosen.config);
     let device = &full.device;
     let planes = device.plane_count();
@@ -62,9 +76,9 @@ pub fn scaled(chosen: &Chosen) -> Scaled {
     let mut small = full.clone();
     small.device.pages_per_block = pages;
     let block_bytes = small.device.page_bytes.0 * u64::from(pages);
-    let least = BLOCKS_LEAST.max(BYTES_LEAST.div_ceil(block_bytes * planes));
-    let data = (least * planes).min((device.logical_pages() * device.unit_bytes()) / block_bytes);
-    let data = data.max(1);
+    let least = rows.max(BYTES_LEAST.div_ceil(block_bytes * planes));
+    let all = (device.logical_pages() * device.unit_bytes()) / block_bytes;
+    let data = (least * planes).min(all).max(1);
     small.device.logical_bytes = Optional(Some(Bytes(data * block_bytes)));
     let cached = full.slc.static_blocks;
     if cached > 0 {
@@ -84,6 +98,8 @@ pub fn scaled(chosen: &Chosen) -> Scaled {
     let room = small.device.physical_blocks().saturating_sub(kept(&small, data));
     let data = ((room as f64 / (1.0 + spare) + ROUNDED) as u64).max(data);
     small.device.logical_bytes = Optional(Some(Bytes(data * block_bytes)));
+    let is_enough =
+        least * planes >= all || (row.minimum_blocks)(&small) <= small.device.physical_blocks();
     let device = &small.device;
     let mut set = vec![
         ("device.channels", device.channels.to_string()),
@@ -96,7 +112,8 @@ pub fn scaled(chosen: &Chosen) -> Scaled {
     if cached > 0 {
         set.push(("slc.static_blocks", small.slc.static_blocks.to_string()));
     }
-    Scaled { set, erase: f64::from(pages) / f64::from(full.device.pages_per_block) }
+    let erase = f64::from(pages) / f64::from(full.device.pages_per_block);
+    (Scaled { set, erase }, is_enough)
 }
 
 /// Pages of its blocks: few, yet as many of every type as the device has.
