@@ -154,8 +154,8 @@ impl Understood {
         let held = figures.iops * figures.mean_ns / 1e9;
         if held > DEPTH_EXCEEDED * f64::from(probe.depth) {
             return Ok(Err(format!(
-                "its rate times its response time is {held:.1} requests in flight, of {} at most: its \
-                 figures contradict each other",
+                "its rate times its response time is {held:.1} requests in flight, of {} at most \
+                 (iodepth times numjobs): its figures contradict each other",
                 probe.depth
             )));
         }
