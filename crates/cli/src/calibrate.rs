@@ -6,7 +6,7 @@ use std::path::Path;
 use ftlab_lab::calibrate::{JOB_FILE, Request};
 use ftlab_lab::{Error, Result, ResultFile, quoted};
 use ftlab_report::calibration::tables::{PARAMETERS, PROBES, TOPOLOGIES};
-use ftlab_report::calibration::{self, Calibration, Parameter};
+use ftlab_report::calibration::{Calibration, Parameter, page};
 use serde_json::to_value;
 
 use crate::arguments::CalibrateArguments;
@@ -38,10 +38,10 @@ pub fn calibrate(typed: &CalibrateArguments, watch: &Watch) -> Result<()> {
     let request = request(typed, base)?;
     let claim = |path: &Path| ResultFile::claim(path, &watch.unfinished);
     let device = claim(out)?;
-    let page = typed.html.as_deref().map(claim).transpose()?;
+    let html = typed.html.as_deref().map(claim).transpose()?;
     let calibrated = request.run(&Progress::new(typed.quiet, watch))?;
-    if let Some(page) = page {
-        page.publish(&calibration::write(&calibrated.found))?;
+    if let Some(html) = html {
+        html.publish(&page::write(&calibrated.found))?;
     }
     device.publish(calibrated.device.as_bytes())?;
     match typed.json {

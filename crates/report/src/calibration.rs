@@ -3,14 +3,12 @@
 //!
 //! It shows numbers. How they were fitted is the laboratory's (`ftlab_lab::calibrate`).
 
-mod page;
+pub mod page;
 pub mod tables;
 
 use serde::Serialize;
 
 use crate::format::Quantity;
-
-pub use page::write;
 
 /// Name and version of the JSON.
 pub const SCHEMA: &str = "ftlab-calibration/1";

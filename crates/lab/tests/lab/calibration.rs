@@ -186,17 +186,20 @@ fn parameter<'a>(done: &'a Calibrated, key: &str) -> &'a Parameter {
 }
 
 /// What came out, for whoever reads why a test failed.
-fn tell(done: &Calibrated) {
+fn told(done: &Calibrated) -> String {
+    let mut text = String::new();
     for one in &done.found.parameters {
         let Parameter { key, value, interval, why, at_least, at_most, .. } = one;
-        println!("{key}: {value:.0} {interval:.0?} {why} {at_least:?} {at_most:?}");
-        one.sum().into_iter().for_each(|sum| println!("  {sum}"));
+        let sum = one.sum().unwrap_or_default();
+        writeln!(text, "{key}: {value:.0} {interval:.0?} {why} {at_least:?} {at_most:?} {sum}")
+            .unwrap();
     }
     for probe in &done.found.probes {
         let ratio = probe.simulated.mean_ns / probe.measured.mean_ns;
-        println!("{}: {ratio:.4} of its mean, fitted {}", probe.name(), probe.fitted);
+        writeln!(text, "{}: {ratio:.4} of its mean, fitted {}", probe.name(), probe.fitted)
+            .unwrap();
     }
-    done.found.words.iter().for_each(|sentence| println!("{sentence}"));
+    text + &done.found.words.join("\n")
 }
 
 /// Nothing of the drive is shared with the fit but the simulator: neither addresses, nor seeds, nor
@@ -212,7 +215,6 @@ fn planted_comes_back(probes: &[(&str, u64, u32)], requests: u64, within: f64) {
     let alike = found.topologies.iter().filter(|tried| tried.alike).count();
     assert_eq!((found.topologies.len(), alike), (2, 1), "{:?}", found.topologies);
     let near = |name: &str, value: f64, planted: f64, within: f64| {
-        println!("{name}: {:.4} of what was planted", value / planted);
         assert!((value / planted).ln().abs() < within, "{name}: {value} of {planted}");
     };
     for (key, value) in PLANTED {
@@ -288,7 +290,7 @@ fn a_large_drive_comes_back_from_its_scale_model() {
     bench.measure("fio.json", &PROBES, || 1.0, || 1.0);
     let request = Request { dies: vec![4], requests: Some(800), ..bench.request("fio.json") };
     let done = request.run(&Silent).unwrap();
-    tell(&done);
+    println!("{}", told(&done));
     for (key, value) in PLANTED {
         let one = parameter(&done, key);
         if !["host.command_overhead", "timing.erase"].contains(&key) {
@@ -327,7 +329,7 @@ fn a_limit_that_the_drive_has_not_is_told_as_such_and_not_put_back() {
     let probes = [sized(2048), sized(65_536)].concat();
     bench.measure("fio.json", &probes, || 1.0, || 1.0);
     let done = bench.request("fio.json").run(&Silent).unwrap();
-    tell(&done);
+    println!("{}", told(&done));
     let link = parameter(&done, "host.link_bandwidth");
     // What few bytes take over such a link nobody tells from commands and channels: it is as fast as the
     // fastest probe, at least.
