@@ -49,7 +49,7 @@ pub struct Calibration {
     pub probes: Vec<Probe>,
     /// Jobs that are no probes, and why.
     pub left_out: Vec<(String, String)>,
-    /// An interval that reaches further than this factor to either side is none.
+    /// An interval that reaches further from the value than this factor is none.
     pub identified_within: f64,
     /// Typical distance of simulated from measured: root mean square of the logarithms of their
     /// ratios, of the figures that were fitted.
@@ -119,6 +119,9 @@ pub enum Stage {
     Fitted,
     /// Its times were fitted roughly, by short simulations.
     Screened,
+    /// Not compared: a queueing model alone, without a simulation, does not tell it from those that
+    /// were simulated.
+    NotCompared,
     /// A queueing model alone, without a simulation, found it far behind others.
     Estimated,
 }
@@ -138,10 +141,14 @@ pub struct Parameter {
     pub value: f64,
     /// Where the value lies with 95 % confidence; null where it is not identifiable.
     pub interval: Option<[f64; 2]>,
+    /// Settings that came to the end of where they are looked for: the interval holds on condition
+    /// that they are there. Empty where there is no interval, or no such setting.
+    pub given: Vec<String>,
     /// Why it is not identifiable; empty where it is.
     pub why: String,
     /// Where it is not identifiable, and yet the base's does not fit: what it is at least, by the fastest
-    /// probe or, where no figure depends on the fitted value, the other times as they are.
+    /// probe or, where no figure depends on the fitted value or that lies at the end of where it is
+    /// looked for, the other times as they are.
     pub at_least: Option<f64>,
     /// The same of what it is at most.
     pub at_most: Option<f64>,
@@ -176,6 +183,17 @@ impl Parameter {
         self.interval
             .is_none()
             .then(|| format!("Not identifiable from these probes: {key} ({why}); {place}{sum}."))
+    }
+
+    /// Its interval in words, and on what condition it holds; none where there is none.
+    #[must_use]
+    pub fn range(&self) -> Option<String> {
+        let [low, high] = self.interval?.map(|value| self.quantity().format(value));
+        let given = match self.given.as_slice() {
+            [] => String::new(),
+            given => format!(" (conditional on {})", given.join(", ")),
+        };
+        Some(format!("{low} to {high}{given}"))
     }
 
     /// What is known of it and another together.
@@ -227,6 +245,9 @@ pub struct Probe {
     /// Whether it was fitted; not where its curve lies so far off that its figures would only bend
     /// the times of the others.
     pub fitted: bool,
+    /// Which of its percentiles the simulated device can have, so that they are fitted where the probe
+    /// is.
+    pub tails: Tails,
     /// Logarithm of simulated over measured, of the mean, of the rate and of the percentiles that
     /// were fitted: the root mean square.
     pub misfit: f64,
@@ -244,6 +265,18 @@ impl Probe {
     pub fn curve(&self) -> String {
         format!("{} {}", Quantity::Bytes.format(self.bytes as f64), self.pattern)
     }
+}
+
+/// Percentiles that are fitted: not those that the smaller blocks of the simulated device decide.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Tails {
+    /// Up to the 99th.
+    Fitted,
+    /// The median.
+    Median,
+    /// None.
+    Shown,
 }
 
 /// What is known of the requests of a probe.

@@ -28,6 +28,9 @@ pub fn written(
     let Topology { channels, dies, planes } = found.topology;
     let ways = match (found.topologies.len(), found.alike().len(), found.fitted_to_the_end()) {
         (1, ..) => "stated, no other was tried",
+        (_, 0 | 1, _) if found.not_compared() > 0 => {
+            "found among those that were compared; not all were, see above"
+        }
         (_, 0 | 1, 0 | 1) => "found: no other came near enough to be fitted to the end",
         (_, 0 | 1, _) => "found: all others that were fitted to the end fit worse",
         _ => "not identifiable: not told from others, see above",
@@ -64,9 +67,8 @@ pub fn written(
 }
 
 fn comment(told: &Told) -> String {
-    let shown = |value: f64| told.quantity().format(value);
-    match told.interval {
-        Some([low, high]) => format!("fitted: 95 % {} to {}", shown(low), shown(high)),
+    match told.range() {
+        Some(range) => format!("fitted: 95 % {range}"),
         None => match told.limit() {
             Some(limit) => format!("not identifiable from these probes: {limit}"),
             None => told.sum().map_or_else(
@@ -100,8 +102,19 @@ fn preamble(found: &Calibration) -> String {
             alike.join(", ")
         ));
     }
+    lines.extend(found.uncompared());
     lines.extend(found.words.iter().cloned());
-    lines.iter().map(|line| format!("# {line}\n")).collect()
+    lines.iter().map(|line| commented(line)).collect()
+}
+
+/// A line of comment. Names of files and jobs may hold anything, and none of it may end the comment or
+/// be what no TOML file may hold.
+fn commented(text: &str) -> String {
+    let legal = text.chars().map(|one| match one.is_control() {
+        true => one.escape_default().to_string(),
+        false => one.to_string(),
+    });
+    format!("# {}\n", legal.collect::<String>())
 }
 
 /// A key before the first section; what stood above it goes with it.
@@ -131,5 +144,19 @@ fn scalar(text: &str) -> Value {
         (Ok(number), _) => Value::from(number),
         (_, Ok(truth)) => Value::from(truth),
         _ => Value::from(text),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The name of a job, with a line of its own behind it, was a setting of the device.
+    #[test]
+    fn a_comment_stays_one_whatever_a_job_is_called() {
+        let line = commented("Left out: a\nboom = 1\r\u{7}\u{85}\u{7f}");
+        assert_eq!(line, "# Left out: a\\nboom = 1\\r\\u{7}\\u{85}\\u{7f}\n");
+        let document: DocumentMut = format!("{line}x = 1\n").parse().unwrap();
+        assert_eq!(document.iter().count(), 1, "{document}");
     }
 }

@@ -4,33 +4,57 @@ use crate::calibrate::intervals::Sharp;
 use crate::calibrate::squares::{self, Fit, Problem};
 use crate::error::Result;
 
-/// An interval that reaches further than this factor to either side tells nothing.
+/// An interval that reaches further from its value than this factor tells nothing.
 pub const IDENTIFIED_WITHIN: f64 = 2.0;
+/// A logarithm that is no further than this from a bound lies on it.
+const ON_BOUND: f64 = 1e-6;
 
-/// An interval that tells something, or why it tells nothing.
-pub fn told([low, high]: [f64; 2]) -> std::result::Result<[f64; 2], String> {
-    match (high / low).sqrt() {
+/// The interval of a value that tells something, or why it tells nothing: by the end that is farther
+/// from the value.
+pub fn told(value: f64, [low, high]: [f64; 2]) -> std::result::Result<[f64; 2], String> {
+    match f64::max(high / value, value / low) {
         factor if factor <= IDENTIFIED_WITHIN => Ok([low, high]),
         factor if factor < 10.0 => {
-            Err(format!("its interval reaches a factor of {factor:.1} to either side"))
+            Err(format!("its interval reaches a factor of {factor:.1} from its value"))
         }
         factor if factor < 1e6 => {
-            Err(format!("its interval reaches a factor of {factor:.0} to either side"))
+            Err(format!("its interval reaches a factor of {factor:.0} from its value"))
         }
-        _ => Err("no figure depends on it alone, or there are too few probes".to_owned()),
+        factor if factor.is_finite() => {
+            Err("its interval reaches a factor of more than a million from its value".to_owned())
+        }
+        _ => Err("no figure is seen to depend on it alone, or there are too few probes".to_owned()),
     }
 }
 
 /// What is as good.
 #[derive(Clone, Debug)]
 pub struct AsGood {
-    /// Fits, the best first.
+    /// Fits, the best first; all but that have converged.
     pub fits: Vec<Sharp>,
     /// Places that are no end of a fit, and no worse for that.
     pub places: Vec<Vec<f64>>,
 }
 
 impl AsGood {
+    /// Whether the best is an optimum, about which intervals may stand; not where its steps ran out.
+    pub fn is_optimum(&self) -> bool {
+        self.fits[0].fit.converged
+    }
+
+    /// Whether a parameter lies on an end of where it is looked for, in one of the fits that depend on
+    /// it: linear theory knows of no end.
+    pub fn is_at_end(&self, place: usize, bounds: (f64, f64)) -> bool {
+        let at_end = |one: &Sharp| end(one.fit.at[place], bounds).is_some() && !one.silent()[place];
+        self.fits.iter().any(at_end)
+    }
+
+    /// The best fit's value of a parameter and a share of another together.
+    pub fn sum(&self, [one, other]: [usize; 2], share: f64) -> f64 {
+        let at = &self.fits[0].fit.at;
+        at[one].exp() + share * at[other].exp()
+    }
+
     /// Whether none of the fits depends on a parameter.
     pub fn is_silent(&self, place: usize) -> bool {
         self.fits.iter().all(|one| one.silent()[place])
@@ -61,6 +85,24 @@ impl AsGood {
         };
         let fits = self.fits.iter().map(|fit| fit.with_sum([one, other], share)).collect();
         AsGood { fits, places: self.places.iter().map(moved).collect() }.interval(one)
+    }
+}
+
+/// An end of where a time is looked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum End {
+    /// The least.
+    Low,
+    /// The most.
+    High,
+}
+
+/// On which end a logarithm lies.
+pub fn end(at: f64, (low, high): (f64, f64)) -> Option<End> {
+    match (at - low < ON_BOUND, high - at < ON_BOUND) {
+        (true, _) => Some(End::Low),
+        (_, true) => Some(End::High),
+        _ => None,
     }
 }
 
@@ -103,21 +145,45 @@ mod tests {
         let places = places.iter().map(|at| vec![*at]).collect();
         let all = AsGood { fits: ats.iter().map(fit).collect(), places };
         assert_eq!(all.is_silent(0), slope == 0.0);
-        told(all.interval(0))
+        // Any of the fits, of those that depend on it.
+        let last = ats[ats.len() - 1];
+        assert_eq!(all.is_at_end(0, (last, last + 1.0)), slope != 0.0);
+        assert!(!all.is_at_end(0, (-9.0, 9.0)));
+        told(ats[0].exp(), all.interval(0))
     }
 
     #[test]
     fn what_is_as_good_widens_an_interval_to_hold_it_all() {
         let [low, high] = of(&[0.0], 50.0, &[]).unwrap();
         assert!(low > 0.98 && low < 1.0 && high > 1.0 && high < 1.02, "{low} {high}");
-        let [low, high] = of(&[0.0, 1.0], 50.0, &[-0.2]).unwrap();
+        let [low, high] = of(&[0.0, 0.6], 50.0, &[-0.2]).unwrap();
         assert!(
-            (low - (-0.2_f64).exp()).abs() < 1e-9 && high > 2.71 && high < 2.78,
+            (low - (-0.2_f64).exp()).abs() < 1e-9 && high > 1.82 && high < 1.87,
             "{low} {high}"
         );
         let why = of(&[0.0, 2.0], 50.0, &[]).unwrap_err();
-        assert_eq!(why, "its interval reaches a factor of 2.8 to either side");
+        assert!(why.starts_with("its interval reaches a factor of 7."), "{why}");
         let why = of(&[0.0], 0.0, &[]).unwrap_err();
-        assert!(why.starts_with("no figure depends on it alone"), "{why}");
+        assert!(why.starts_with("no figure is seen to depend on it alone"), "{why}");
+    }
+
+    /// From 0.9 to 2.5 is a factor of 1.7 to either side of the middle, which is not where the value is.
+    #[test]
+    fn an_interval_tells_something_by_how_far_it_reaches_from_the_value() {
+        assert_eq!(told(1.5, [0.9, 2.5]), Ok([0.9, 2.5]));
+        let beyond = "its interval reaches a factor of 2.5 from its value".to_owned();
+        assert_eq!(told(1.0, [0.9, 2.5]), Err(beyond.clone()));
+        assert_eq!(told(1.0, [0.4, 1.1]), Err(beyond));
+        let wide = told(1.0, [1e-7, 1e7]).unwrap_err();
+        assert!(wide.ends_with("a factor of more than a million from its value"), "{wide}");
+        let open = told(1.0, [0.0, f64::INFINITY]).unwrap_err();
+        assert!(open.contains("is seen to depend on it alone"), "{open}");
+    }
+
+    #[test]
+    fn a_logarithm_lies_on_an_end_where_it_was_clamped_to_it() {
+        assert_eq!(end(1.0, (1.0, 2.0)), Some(End::Low));
+        assert_eq!(end(2.0, (1.0, 2.0)), Some(End::High));
+        assert_eq!(end(1.001, (1.0, 2.0)), None);
     }
 }

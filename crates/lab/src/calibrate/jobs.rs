@@ -3,9 +3,10 @@
 
 use std::collections::BTreeMap;
 
-use ftlab_report::calibration::{Figures, PERCENTILES};
+use ftlab_report::calibration::{Figures, Tails};
 
-use crate::calibrate::fio::{Document, Job, Latency, Side};
+use crate::calibrate::figures::figures;
+use crate::calibrate::fio::{Document, Job, Side};
 use crate::calibrate::observations::Fitted;
 use crate::calibrate::options::{Plain, plain};
 use crate::calibrate::probe::Probe;
@@ -17,11 +18,10 @@ const PREPARING: &str = "precondition";
 const DEPTH_HELD: f64 = 0.85;
 /// And no more than so many times as many can have been, but for what fio's clocks err.
 const DEPTH_EXCEEDED: f64 = 1.15;
-/// What smaller blocks make of the times of random writes, which wait for whole collections: a planted
-/// drive of 128 pages a block came out 45 % too short at depth 16 on a model of 32.
+/// What smaller blocks make of the times of random writes, which wait for whole collections, at least: a
+/// planted drive of 128 pages a block came out 45 % too short at depth 16 on a model of 32. What blocks
+/// that are more than four times as large make of them nobody measured.
 const SMALL_BLOCKS: f64 = 0.6;
-/// A percentile is used where so many requests were slower.
-const SLOWER_LEAST: f64 = 10.0;
 
 /// A probe that was measured.
 #[derive(Clone, Debug)]
@@ -34,17 +34,6 @@ pub struct Measured {
     pub figures: Figures,
     /// Which of its percentiles are the device's where it is simulated, so that they are fitted.
     pub tails: Tails,
-}
-
-/// Percentiles that are fitted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Tails {
-    /// Up to the 99th.
-    Fitted,
-    /// The median.
-    Median,
-    /// None.
-    Shown,
 }
 
 impl Measured {
@@ -144,13 +133,15 @@ impl Understood {
             true => ("write", entries.iter().map(|entry| entry.write.as_ref()).collect()),
             false => ("read", entries.iter().map(|entry| entry.read.as_ref()).collect()),
         };
-        let missing = |what: &str| Error::usage(format!("{told}: {field}{what} is missing"));
-        let sides: Vec<&Side> =
-            sides.into_iter().map(|side| side.ok_or_else(|| missing(""))).collect::<Result<_>>()?;
+        let wrong = |what: &str| Error::usage(format!("{told}: {field}{what}"));
+        let sides: Vec<&Side> = sides
+            .into_iter()
+            .map(|side| side.ok_or_else(|| wrong(" is missing")))
+            .collect::<Result<_>>()?;
         if sides.iter().any(|side| side.total_ios == 0) {
             return Ok(Err(format!("no {field} of it was completed")));
         }
-        let (figures, shifted) = figures(&sides).map_err(|what| missing(&what))?;
+        let (figures, shifted) = figures(&sides).map_err(|what| wrong(&what))?;
         let held = figures.iops * figures.mean_ns / 1e9;
         if held > DEPTH_EXCEEDED * f64::from(probe.depth) {
             return Ok(Err(format!(
@@ -176,8 +167,9 @@ impl Understood {
 
     /// Writes are fitted by their means and rates alone, but for those in order, one at a time, up to so
     /// many bytes: so few of them meet an erase, of large blocks as of small ones, that their median is
-    /// a program's, which a mean does not tell from the erase that every page pays a part of.
-    pub fn leave_tails_of_writes(&mut self, up_to: u64) {
+    /// a program's, which a mean does not tell from the erase that every page pays a part of. The device's
+    /// blocks are so many times as large as those that are simulated, which is told.
+    pub fn leave_tails_of_writes(&mut self, up_to: u64, larger: f64) {
         let writes = self.measured.iter_mut().filter(|one| one.probe.pattern.writes());
         let mut any = false;
         for one in writes {
@@ -186,12 +178,13 @@ impl Understood {
             (one.tails, any) = (if is_alone { Tails::Median } else { Tails::Shown }, true);
         }
         if any {
-            self.note_of_all(
+            self.note_of_all(&format!(
                 "Percentiles of writes are shown, not fitted (but the median of short ones in order, \
-                 one at a time), and random writes count little: the device is simulated with smaller \
-                 blocks, whose collections and erases are shorter and more frequent; of a planted drive \
-                 random writes came out up to 45 % too short for that alone",
-            );
+                 one at a time), and random writes count little: the device's blocks are {larger:.0} \
+                 times as large as those that are simulated, whose collections and erases are shorter \
+                 and more frequent; of a planted drive, of blocks 4 times as large, random writes came \
+                 out up to 45 % too short for that alone"
+            ));
         }
     }
 
@@ -245,66 +238,6 @@ impl Understood {
             self.notes.push((note.to_owned(), Vec::new()));
         }
     }
-}
-
-/// Figures of the entries of one job together, and whether percentiles lack the time before
-/// submission, whose mean they were given; else the field that is missing.
-fn figures(sides: &[&Side]) -> Result<(Figures, bool), String> {
-    let requests: f64 = sides.iter().map(|side| side.total_ios as f64).sum();
-    let mut figures = Figures::default();
-    let mut shift = 0.0;
-    for side in sides {
-        let share = side.total_ios as f64 / requests;
-        figures.iops += side.iops.filter(|iops| *iops > 0.0).ok_or(".iops")?;
-        let whole = side.lat_ns.as_ref().and_then(|lat| lat.mean);
-        let behind = side.clat_ns.as_ref().and_then(|clat| clat.mean);
-        let before = side.slat_ns.as_ref().and_then(|slat| slat.mean).unwrap_or(0.0);
-        let mean = whole.or(behind.map(|mean| mean + before));
-        figures.mean_ns += share * mean.filter(|mean| *mean > 0.0).ok_or(".lat_ns.mean")?;
-        shift += share * before;
-    }
-    let all = |of: fn(&Side) -> &Option<Latency>| -> Option<Vec<&Latency>> {
-        sides.iter().map(|side| of(side).as_ref()).collect()
-    };
-    let whole = all(|side| &side.lat_ns).map(|lat| percentiles(&lat, requests));
-    let whole = whole.filter(|found| found.iter().any(Option::is_some));
-    let behind = || all(|side| &side.clat_ns).map(|clat| percentiles(&clat, requests));
-    let shifted = whole.is_none();
-    let found = whole.or_else(behind).unwrap_or_default();
-    let shift = if shifted { shift } else { 0.0 };
-    figures.percentile_ns = found.map(|one| one.map(|time| time + shift));
-    Ok((figures, shifted && found.iter().any(Option::is_some)))
-}
-
-/// Percentiles of one or more lists together: of bins where all have them; of one list without
-/// bins its own.
-fn percentiles(lists: &[&Latency], requests: f64) -> [Option<f64>; 6] {
-    let mut bins: BTreeMap<u64, u64> = BTreeMap::new();
-    let binned = lists.iter().all(|list| !list.bins.is_empty());
-    for (middle, count) in lists.iter().flat_map(|list| &list.bins) {
-        if let Ok(middle) = middle.parse() {
-            *bins.entry(middle).or_default() += count;
-        }
-    }
-    PERCENTILES.map(|(key, share)| {
-        let counted = (1.0 - share) * requests >= SLOWER_LEAST;
-        let found = match (binned, lists) {
-            (true, _) => of_bins(&bins, share),
-            (false, [one]) => one.percentile.get(key).copied(),
-            (false, _) => None,
-        };
-        found.filter(|time| counted && *time > 0.0)
-    })
-}
-
-/// The middle of the first bin up to which that share of the requests lies.
-fn of_bins(bins: &BTreeMap<u64, u64>, share: f64) -> Option<f64> {
-    let all: u64 = bins.values().sum();
-    let mut so_far = 0;
-    bins.iter().find_map(|(&middle, &count)| {
-        so_far += count;
-        (so_far as f64 >= share * all as f64).then_some(middle as f64)
-    })
 }
 
 #[cfg(test)]
@@ -430,6 +363,13 @@ mod tests {
         assert_eq!(refusal("\"write\": {}"), "f.json: r: read is missing");
         let no_rate = READ.replace("\"iops\": 8000,", "");
         assert_eq!(refusal(&no_rate), "f.json: r: read.iops is missing");
+        for rate in ["0", "-3"] {
+            let wrong = READ.replace("8000", rate);
+            let expected = format!("f.json: r: read.iops is {rate}; legal: above 0");
+            assert_eq!(refusal(&wrong), expected);
+        }
+        let no_time = READ.replace("125000", "0");
+        assert_eq!(refusal(&no_time), "f.json: r: read.lat_ns.mean is 0; legal: above 0");
         let no_time = READ.replace("mean", "average");
         assert_eq!(refusal(&no_time), "f.json: r: read.lat_ns.mean is missing");
     }
@@ -478,7 +418,11 @@ mod tests {
             of("3", "randwrite", alone),
         ];
         let mut all = understood(&jobs.join(", ")).unwrap();
-        all.leave_tails_of_writes(16 << 10);
+        all.leave_tails_of_writes(16 << 10, 64.0);
+        // The one drive that was measured had blocks four times as large: no other is told by its number.
+        let said = all.notes().join("\n");
+        assert!(said.contains("the device's blocks are 64 times as large"), "{said}");
+        assert!(said.contains("of blocks 4 times as large"), "{said}");
         let kept = |one: &Measured| one.fitted().figures.percentile_ns.iter().flatten().count();
         assert_eq!(all.measured.iter().map(kept).collect::<Vec<_>>(), [2, 1, 0, 0]);
         let least = |one: &Measured| one.fitted().error_least;

@@ -4,6 +4,7 @@
 
 mod coarse;
 mod device_file;
+mod figures;
 mod fio;
 mod identified;
 mod intervals;

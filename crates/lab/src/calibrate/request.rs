@@ -29,7 +29,7 @@ use crate::selection;
 const REACH: u32 = 4;
 /// Most channels, dies of a package and planes of a die that are tried where nothing is stated.
 const MOST: [u32; 3] = [32, 16, 4];
-/// Requests of a probe at least.
+/// Requests of a probe that are simulated, at least.
 const REQUESTS_LEAST: u64 = 100;
 /// Most topologies.
 const TOPOLOGIES_MAX: usize = 512;
@@ -77,9 +77,16 @@ impl Request {
     /// Reads, searches, and writes the device file.
     ///
     /// # Errors
-    /// [`Error::Usage`]: files that fio did not write or that hold no probe, a base that is not
-    /// legal; [`Error::Run`] where a run fails; [`Error::Cancelled`].
+    /// [`Error::Usage`]: fewer than 100 requests of a probe, files that fio did not write or that hold no
+    /// probe, a base that is not legal; [`Error::Run`] where a run fails; [`Error::Cancelled`].
     pub fn run(&self, observer: &dyn Observer) -> Result<Calibrated> {
+        let requests = self.requests.unwrap_or(Effort::REQUESTS);
+        if requests < REQUESTS_LEAST {
+            return Err(Error::usage(format!(
+                "requests = {requests} are too few for the percentiles of a probe; legal: \
+                 {REQUESTS_LEAST} or more"
+            )));
+        }
         let (files, mut understood) = self.read()?;
         let DeviceText { text, .. } = devices::text_of(&self.base)?;
         let overrides = selection::overrides(&self.set, self.buffer.as_deref())?;
@@ -102,9 +109,9 @@ impl Request {
         let modes = self.precondition.clone();
         let simulator = Simulator::new(experiment, config.clone(), modes, jobs, task)?;
         if !simulator.blocks_are_whole() {
-            understood.leave_tails_of_writes(simulator.seldom_erased());
+            understood.leave_tails_of_writes(simulator.seldom_erased(), simulator.blocks_larger());
         }
-        let effort = Effort::of(self.requests.unwrap_or(Effort::REQUESTS).max(REQUESTS_LEAST));
+        let effort = Effort::of(requests);
         let target = Target { simulator: &simulator, measured: &understood.measured, effort };
         let search = Search { target, topologies: &topologies, base: own_topology(&config) };
         let result = search.run()?;
@@ -227,7 +234,7 @@ impl Request {
     ) -> Calibration {
         let Found { topology, tried, times, simulated, fitted, notes } = result;
         let parameters =
-            times.into_iter().map(|Time { parameter, value, interval, bound, together }| {
+            times.into_iter().map(|Time { parameter, value, interval, given, bound, together }| {
                 calibration::Parameter {
                     key: parameter.key().to_owned(),
                     about: parameter.about().to_owned(),
@@ -235,6 +242,7 @@ impl Request {
                     base: parameter.base(config),
                     value,
                     interval: interval.as_ref().ok().copied(),
+                    given: given.into_iter().map(|one| one.key().to_owned()).collect(),
                     why: interval.err().unwrap_or_default(),
                     at_least: bound.and_then(|bound| match bound {
                         Bound::AtLeast(value) => Some(value),
@@ -266,6 +274,7 @@ impl Request {
                 measured: measured.figures,
                 simulated,
                 fitted,
+                tails: measured.tails,
                 misfit: misfit(own.into_iter()),
             });
         }

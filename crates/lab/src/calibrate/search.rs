@@ -21,6 +21,9 @@ use crate::error::Result;
 
 /// Topologies that are fitted by brief simulations, beside the base's own.
 const SCREENED: usize = 8;
+/// What a queueing model errs by, as a logarithm: topologies whose estimates lie no further behind the last
+/// that is screened are not told from it.
+const ESTIMATED_WITHIN: f64 = 0.1;
 /// Steps of such a fit.
 const SCREENED_STEPS: usize = 10;
 /// Topologies that are fitted by whole ones, beside those that brief ones do not tell from the best.
@@ -175,6 +178,7 @@ impl<'a> Search<'a> {
         let fitted = self.fit(&mut candidates, parameters)?;
         let (chosen, alike) = self.choose(&candidates[..fitted], parameters);
         let tried = tried(&candidates, chosen, &alike);
+        let open = candidates[..fitted].iter().filter(|one| !one.fit.converged).count();
         let best = candidates.swap_remove(chosen);
         let topology = best.topology;
         let (mut near, fit) = self.settle(&best, parameters, all)?;
@@ -195,6 +199,12 @@ impl<'a> Search<'a> {
         let writes = all.iter().any(|one| one.probe.pattern.writes());
         let times = times(target, writes, topology, parameters, &valleys)?;
         let mut notes = how_it_ended(target, parameters, &valleys);
+        if tried.len() > 1 && open > 0 {
+            notes.push(format!(
+                "Of {open} of the {fitted} topologies that were fitted to the end the steps ran out: \
+                 they may fit better than is told."
+            ));
+        }
         let (compared, near) = (self.target.curves(), target.curves());
         if tried.len() > 1 && compared.iter().any(|curve| !near.contains(curve)) {
             notes.push(
@@ -235,11 +245,18 @@ impl<'a> Search<'a> {
         Ok(all)
     }
 
-    /// Fits the nearest, and the base's own, by brief simulations; they come first then.
+    /// Fits the nearest, and the base's own, by brief simulations; they come first then. What the
+    /// queueing model does not tell from the last of the nearest is not compared.
     fn screen(&self, candidates: &mut [Candidate], parameters: &[Parameter]) -> Result<()> {
         let target = self.brief().target;
         let (start, bounds) = target.start(parameters);
         let few = self.few();
+        let last = candidates[candidates.len().min(SCREENED) - 1].misfit;
+        for one in candidates.iter_mut().skip(SCREENED) {
+            if one.misfit <= last + ESTIMATED_WITHIN {
+                one.stage = Stage::NotCompared;
+            }
+        }
         let mut screened = 0;
         for place in 0..candidates.len() {
             let topology = candidates[place].topology;
@@ -285,7 +302,11 @@ impl<'a> Search<'a> {
             let near = *place < FITTED && squares <= (FITTED_WITHIN * best).max(best + 50.0);
             one.stage == Stage::Screened && (near || yardstick.bears(&one.fit.residuals))
         };
-        let count = candidates.iter().enumerate().take_while(near).count().max(1);
+        let near: Vec<Topology> =
+            candidates.iter().enumerate().filter(near).map(|(_, one)| one.topology).collect();
+        let count = near.len().max(1);
+        // One that is not near may stand before another that is.
+        candidates.sort_by_key(|one| !near.contains(&one.topology));
         for candidate in &mut candidates[..count] {
             let topology = candidate.topology;
             let problem = self.target.by_simulation(topology, parameters);

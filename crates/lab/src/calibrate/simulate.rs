@@ -151,6 +151,11 @@ impl<'a> Simulator<'a> {
         pages_per_block(&self.config) == self.config.device.pages_per_block
     }
 
+    /// How many times as large the device's blocks are as those that are simulated.
+    pub fn blocks_larger(&self) -> f64 {
+        f64::from(self.config.device.pages_per_block) / f64::from(pages_per_block(&self.config))
+    }
+
     /// Bytes of a write that seldom meets an erase on blocks as they are simulated: of a quarter of a
     /// block, every fourth at most.
     pub fn seldom_erased(&self) -> u64 {

@@ -5,7 +5,7 @@ use std::result::Result as StdResult;
 use ftlab_engine::config::Config;
 use ftlab_report::calibration::{Together, Topology};
 
-use crate::calibrate::identified::{AsGood, told};
+use crate::calibrate::identified::{AsGood, End, end, told};
 use crate::calibrate::intervals::Yardstick;
 use crate::calibrate::jobs::Measured;
 use crate::calibrate::parameters::Parameter;
@@ -14,8 +14,8 @@ use crate::error::Result;
 
 /// Halvings of a distance, as a logarithm, on the way to where figures begin to depend on a time.
 const HALVINGS: usize = 6;
-/// A logarithm that is no further than this from a bound lies on it.
-const ON_BOUND: f64 = 1e-6;
+/// Why nothing has an interval where the fit did not end.
+const RAN_OUT: &str = "the fit was still getting better when its steps ran out";
 
 /// A time that was looked for.
 #[derive(Clone, Debug)]
@@ -26,6 +26,9 @@ pub struct Time {
     pub value: f64,
     /// Its interval, or why there is none.
     pub interval: StdResult<[f64; 2], String>,
+    /// Those that came to the end of where they are looked for: the interval holds on condition that
+    /// they are there.
+    pub given: Vec<Parameter>,
     /// Where it has none, and the fit does not bear the base's value: at least or at most so much.
     pub bound: Option<Bound>,
     /// Where it has none, and its sum with another has one.
@@ -44,6 +47,8 @@ pub enum Bound {
 /// All times, by fits that are as good, of which the first is the best. `all` are the probes that were
 /// measured, of which the target has those that are fitted. What is not known stays as it was fitted,
 /// so that the others fit; what no figure depends on becomes the base's where the fit bears that.
+/// Nothing has an interval where the best fit is no optimum, nor what lies on an end of where it is
+/// looked for; the others' hold on condition that it is there.
 ///
 /// # Errors
 /// As of [`crate::calibrate::simulate::Simulator::figures`].
@@ -60,12 +65,16 @@ pub fn times(
     let values = parameters.iter().copied().zip(best.at.iter().map(|log| log.exp()));
     let yardstick = Yardstick::of(best, &problem.kin());
     let mut settling = Settling { problem: &problem, values: values.collect(), yardstick };
+    let (_, bounds) = target.start(parameters);
+    let at_end = |place: usize| valleys.is_at_end(place, bounds[place]);
+    let ended: Vec<Parameter> =
+        (0..parameters.len()).filter(|place| at_end(*place)).map(|at| parameters[at]).collect();
     let mut all = Vec::new();
     for parameter in Parameter::ALL {
         let base = parameter.base(config);
         let Some(place) = parameters.iter().position(|known| *known == parameter) else {
-            let interval = Err("no probe writes".to_owned());
-            all.push(Time { parameter, value: base, interval, bound: None, together: None });
+            let (interval, given) = (Err("no probe writes".to_owned()), Vec::new());
+            all.push(Time { parameter, value: base, interval, given, bound: None, together: None });
             continue;
         };
         let reads_alone = target.measured.iter().all(|one| !one.probe.pattern.writes());
@@ -74,21 +83,40 @@ pub fn times(
                 Err("all curves of writes lie too far off to be fitted".to_owned())
             }
             (true, _) => Err("no figure that is fitted depends on it".to_owned()),
-            (false, _) => told(valleys.interval(place)),
+            _ if !valleys.is_optimum() => Err(RAN_OUT.to_owned()),
+            _ if at_end(place) => Err(came_to_the_end(parameter)),
+            _ => told(best.at[place].exp(), valleys.interval(place)),
         };
-        let bound = match valleys.is_silent(place) {
-            true => settling.settle(parameter, base)?,
-            false => None,
+        let best_at_end = end(best.at[place], bounds[place]).filter(|_| at_end(place));
+        let bound = match (valleys.is_silent(place), best_at_end) {
+            (true, _) => settling.settle(parameter, base)?,
+            (false, Some(end)) => settling.beyond(parameter, parameter.start(config), end)?,
+            (false, None) => None,
         };
+        // What is no optimum is no measure of what is as good.
+        let bound = bound.filter(|_| valleys.is_optimum());
         let bound = bound.or_else(|| {
             let is_open = interval.is_err() && !valleys.is_silent(place);
             is_open.then(|| fastest(target.measured, parameter, base)).flatten()
         });
         let value = settling.value(parameter).unwrap_or(base);
-        all.push(Time { parameter, value, interval, bound, together: None });
+        let given = if interval.is_ok() { ended.clone() } else { Vec::new() };
+        all.push(Time { parameter, value, interval, given, bound, together: None });
     }
-    tell_sums(&mut all, config, parameters, valleys);
+    if valleys.is_optimum() {
+        let free = |one: Parameter| !ended.contains(&one);
+        tell_sums(&mut all, config, parameters, valleys, free);
+    }
     Ok(all)
+}
+
+/// Why what lies on an end of where it is looked for has no interval.
+fn came_to_the_end(parameter: Parameter) -> String {
+    format!(
+        "it came to the end of where it is looked for, a factor of {} from the base's or what stands \
+         for it",
+        parameter.range()
+    )
 }
 
 /// What the fastest probe shows of the host where the base's value is too slow for it: all its bytes came
@@ -108,16 +136,28 @@ fn fastest(measured: &[Measured], parameter: Parameter, base: f64) -> Option<Bou
     }
 }
 
-/// Of pairs of which one, or neither, has an interval what is known of both together.
-fn tell_sums(all: &mut [Time], config: &Config, parameters: &[Parameter], valleys: &AsGood) {
+/// Of pairs of which one, or neither, has an interval what is known of both together; of those that came to
+/// no end of where they are looked for.
+fn tell_sums(
+    all: &mut [Time],
+    config: &Config,
+    parameters: &[Parameter],
+    valleys: &AsGood,
+    is_free: impl Fn(Parameter) -> bool,
+) {
     for (pair, parts) in Parameter::pairs(config) {
+        if !pair.into_iter().all(&is_free) {
+            continue;
+        }
         let place = |one: Parameter| parameters.iter().position(|known| *known == one);
         let [Some(one), Some(other)] = pair.map(place) else { continue };
         if valleys.is_silent(one) || valleys.is_silent(other) {
             continue;
         }
         let share = 1.0 / f64::from(parts);
-        let Ok(interval) = told(valleys.interval_of_sum([one, other], share)) else { continue };
+        let (sum, interval) =
+            (valleys.sum([one, other], share), valleys.interval_of_sum([one, other], share));
+        let Ok(interval) = told(sum, interval) else { continue };
         let [first, second] = pair.map(|one| all.iter().find(|time| time.parameter == one));
         let (Some(first), Some(second)) = (first, second) else { continue };
         let divided = if parts == 1 { String::new() } else { format!(" / {parts}") };
@@ -158,15 +198,42 @@ impl Settling<'_> {
             return Ok(None);
         }
         let (Some(fitted), true) = (self.value(parameter), base > 0.0) else { return Ok(None) };
-        let (mut bears, mut not) = (fitted.ln(), base.ln());
+        let (edge, _) = self.edge(parameter, fitted, base)?;
+        Ok(Some(if fitted > base { Bound::AtLeast(edge) } else { Bound::AtMost(edge) }))
+    }
+
+    /// What a time is at most, or at least, that lies on an end of where it is looked for: as far from there
+    /// towards where it was looked for first as the fit may bear; nothing where it bears all of that.
+    fn beyond(&self, parameter: Parameter, start: f64, end: End) -> Result<Option<Bound>> {
+        let Some(fitted) = self.value(parameter) else { return Ok(None) };
+        if self.bears(self.with(parameter, start))? {
+            return Ok(None);
+        }
+        let (_, not) = self.edge(parameter, fitted, start)?;
+        Ok(Some(match end {
+            End::Low => Bound::AtMost(not),
+            End::High => Bound::AtLeast(not),
+        }))
+    }
+
+    /// Between a value of a time that the fit bears and one that it does not: the last that it bears, and
+    /// the first that it does not.
+    fn edge(&self, parameter: Parameter, bears: f64, not: f64) -> Result<(f64, f64)> {
+        let (mut bears, mut not) = (bears.ln(), not.ln());
         for _ in 0..HALVINGS {
             let middle = f64::midpoint(bears, not);
-            let mut times = others.clone();
-            times.push((parameter, middle.exp()));
-            *(if self.bears(times)? { &mut bears } else { &mut not }) = middle;
+            let is_borne = self.bears(self.with(parameter, middle.exp()))?;
+            *(if is_borne { &mut bears } else { &mut not }) = middle;
         }
-        let edge = bears.exp();
-        Ok(Some(if fitted > base { Bound::AtLeast(edge) } else { Bound::AtMost(edge) }))
+        Ok((bears.exp(), not.exp()))
+    }
+
+    /// All times, of which one has another value.
+    fn with(&self, parameter: Parameter, value: f64) -> Vec<(Parameter, f64)> {
+        let mut times = self.values.clone();
+        times.retain(|(known, _)| *known != parameter);
+        times.push((parameter, value));
+        times
     }
 
     fn bears(&self, times: Vec<(Parameter, f64)>) -> Result<bool> {
@@ -180,43 +247,43 @@ pub fn how_it_ended(target: Target<'_>, parameters: &[Parameter], valleys: &AsGo
     let best = &valleys.fits[0].fit;
     let (_, bounds) = target.start(parameters);
     let mut all = Vec::new();
-    if !best.converged {
+    if !valleys.is_optimum() {
         all.push(
-            "The fit was still getting better when its steps ran out: times and intervals are not \
-             those of the best fit."
+            "The fit was still getting better when its steps ran out: its times are not those of the \
+             best fit, and none has an interval."
                 .to_owned(),
         );
     }
-    let all_of_them = parameters.iter().zip(&best.at).zip(bounds).enumerate();
-    for (place, ((parameter, at), (low, high))) in all_of_them {
+    for (place, parameter) in parameters.iter().enumerate() {
         // What no figure depends on may have wandered there.
-        if valleys.is_silent(place) {
+        if !valleys.is_at_end(place, bounds[place]) {
             continue;
         }
-        if (at - low).abs().min((at - high).abs()) < ON_BOUND {
-            all.push(format!(
-                "{} came to the end of where it is looked for, {} times the base's or what \
-                 stands for it: the fit may ask for more, and its interval knows of one side alone.",
-                parameter.key(),
-                if *at > low { format!("{}", parameter.range()) } else {
-                    format!("1/{}", parameter.range())
-                }
-            ));
-        }
+        let (who, times) = match end(best.at[place], bounds[place]) {
+            Some(End::Low) => ("", format!("1/{} times", parameter.range())),
+            Some(End::High) => ("", format!("{} times", parameter.range())),
+            None => ("In a fit that is as good ", format!("a factor of {} from", parameter.range())),
+        };
+        all.push(format!(
+            "{who}{} came to the end of where it is looked for, {times} the base's or what stands for \
+             it: the fit may ask for more. It has no interval, and those of the others hold on \
+             condition that it is there.",
+            parameter.key()
+        ));
     }
     all
 }
 
 #[cfg(test)]
 mod tests {
-    use ftlab_report::calibration::Figures;
+    use ftlab_report::calibration::{Figures, Tails};
 
     use super::*;
-    use crate::calibrate::jobs::Tails;
+    use crate::calibrate::intervals::Sharp;
     use crate::calibrate::probe::{Pattern, Probe};
     use crate::calibrate::problems::Target;
     use crate::calibrate::simulate::{Effort, Point, Simulator};
-    use crate::calibrate::squares;
+    use crate::calibrate::squares::{self, Fit, Problem as _};
     use crate::experiment::Experiment;
     use crate::observer::{Counts, Observer as _, Silent, Work};
 
@@ -265,6 +332,69 @@ mod tests {
         assert_eq!(settling.value(Parameter::Link), Some(3e9));
         assert_eq!(settling.settle(Parameter::Erase, 3e6).unwrap(), None);
         assert_eq!(settling.value(Parameter::Erase), None);
+    }
+
+    /// Reads of a drive whose link carries a little less than what a fit may come down to.
+    const SLOW_LINK: f64 = 0.97e6;
+
+    /// All times of a fit whose link lies on the low end of where it is looked for, and what is said of how
+    /// it ended.
+    fn on_the_low_end(converged: bool) -> (Vec<Time>, Vec<String>) {
+        let topology = Topology { channels: 8, dies: 4, planes: 2 };
+        let mut config = crate::devices::find("tlc_nvme").unwrap().config;
+        config.set("host.link_bandwidth", "200MB").unwrap();
+        let base = Experiment {
+            device: "tlc_nvme".to_owned(),
+            set: ["host.link_bandwidth=200MB"].into_iter().collect(),
+            ..Experiment::default()
+        };
+        let work = Work { label: "", length: None, counts: Counts::Requests };
+        let simulator = Simulator::new(base, config, None, 1, Silent.begins(&work)).unwrap();
+        let effort = Effort { requests: 64, units: 4096, rounds: 1 };
+        let probes = vec![probe(65_536, 1), probe(131_072, 1), probe(131_072, 4), probe(262_144, 1)];
+        let times_of = vec![(Parameter::Link, SLOW_LINK)];
+        let point = Point { topology, times: times_of, probes: probes.clone(), effort, draw: 0 };
+        let figures = simulator.figures(&[point]).unwrap().remove(0);
+        let all: Vec<Measured> =
+            probes.into_iter().zip(figures).map(|(probe, own)| measured(probe, own)).collect();
+        let target = Target { simulator: &simulator, measured: &all, effort };
+        let parameters = [Parameter::Link];
+        let problem = target.by_simulation(topology, &parameters);
+        let (_, bounds) = target.start(&parameters);
+        let at = vec![bounds[0].0];
+        let residuals = problem.residuals(std::slice::from_ref(&at), 0).unwrap().remove(0);
+        let fit = Fit { at, residuals, slopes: Vec::new(), converged };
+        let fits = vec![Sharp::of(&problem, &problem.kin(), fit).unwrap()];
+        let valleys = AsGood { fits, places: Vec::new() };
+        let found = times(target, false, topology, &parameters, &valleys).unwrap();
+        (found, how_it_ended(target, &parameters, &valleys))
+    }
+
+    fn link(times: &[Time]) -> &Time {
+        times.iter().find(|one| one.parameter == Parameter::Link).unwrap()
+    }
+
+    /// A time at the end of its range had an interval of 95 % on either side of the end.
+    #[test]
+    fn what_lies_on_an_end_of_its_range_is_at_most_so_much_and_has_no_interval() {
+        let (all, said) = on_the_low_end(true);
+        let Time { interval, bound, .. } = link(&all);
+        let why = interval.as_ref().unwrap_err();
+        assert!(why.starts_with("it came to the end of where it is looked for"), "{why}");
+        let Some(Bound::AtMost(most)) = bound else { panic!("{bound:?}") };
+        assert!((1e6..20e6).contains(most), "{most}");
+        assert!(said[0].contains("1/200 times the base's"), "{said:?}");
+        assert!(said[0].ends_with("hold on condition that it is there."), "{said:?}");
+    }
+
+    /// What linear theory says about a place that is no optimum is nothing.
+    #[test]
+    fn where_the_steps_ran_out_nothing_has_an_interval_nor_a_bound() {
+        let (all, said) = on_the_low_end(false);
+        let Time { interval, bound, together, .. } = link(&all);
+        assert_eq!(interval.as_ref().unwrap_err(), RAN_OUT);
+        assert!(bound.is_none() && together.is_none(), "{all:?}");
+        assert!(said[0].ends_with("and none has an interval."), "{said:?}");
     }
 
     #[test]

@@ -4,7 +4,7 @@
 use ftlab_report::calibration::Topology;
 
 use crate::calibrate::identified::AsGood;
-use crate::calibrate::intervals::{Sharp, Yardstick};
+use crate::calibrate::intervals::{Kin, Sharp, Yardstick};
 use crate::calibrate::parameters::Parameter;
 use crate::calibrate::problems::Target;
 use crate::calibrate::squares::{self, Fit};
@@ -12,12 +12,15 @@ use crate::error::Result;
 
 /// Steps of those that follow what is held.
 const FOLLOWING_STEPS: usize = 10;
+/// Steps beyond the first of what is as good and had not converged: intervals stand on an optimum.
+const LAST_STEPS: usize = 96;
 
 /// What is as good as what was found, the best first. Whether the device, a command's time or the
 /// link bounds the highest rate makes valleys of their own, and noise decides which of them is
 /// deepest: what the host takes is held there in turn, until the others have followed, and then let
 /// go. From the valley where it bounds nothing, the command's time is held at next to nothing once
-/// more: a valley may be flat as far as there.
+/// more: a valley may be flat as far as there. Fits whose steps ran out are gone on with; one that is
+/// still no optimum then is a place alone, but for the best.
 ///
 /// # Errors
 /// As of [`squares::fit`].
@@ -40,14 +43,27 @@ pub fn valleys(
         beside.push((at, residuals));
     }
     beside.push(following(&all[1], &[hosts.quick])?);
-    all.sort_by(|a, b| a.squares().total_cmp(&b.squares()));
     let kin = problem.kin();
-    let yardstick = Yardstick::of(&all[0], &kin);
-    all.retain(|one| yardstick.bears(&one.residuals));
+    keep_as_good(&mut all, &kin);
+    for one in all.iter_mut().filter(|one| !one.converged) {
+        *one = squares::fit(&problem, &one.at, &bounds, LAST_STEPS)?;
+    }
+    let yardstick = keep_as_good(&mut all, &kin);
     let beside = beside.into_iter().filter(|(_, residuals)| yardstick.bears(residuals));
+    let best = all.remove(0);
+    let (optima, others): (Vec<Fit>, Vec<Fit>) = all.into_iter().partition(|one| one.converged);
     let sharp = |fit| Sharp::of(&problem, &kin, fit);
-    let fits = all.into_iter().map(sharp).collect::<Result<_>>()?;
-    Ok(AsGood { fits, places: beside.map(|(at, _)| at).collect() })
+    let fits = std::iter::once(best).chain(optima).map(sharp).collect::<Result<_>>()?;
+    let others = others.into_iter().map(|one| one.at);
+    Ok(AsGood { fits, places: beside.map(|(at, _)| at).chain(others).collect() })
+}
+
+/// Keeps what is as good as the best, which comes first then, and says by what.
+fn keep_as_good(all: &mut Vec<Fit>, kin: &[Kin]) -> Yardstick {
+    all.sort_by(|a, b| a.squares().total_cmp(&b.squares()));
+    let yardstick = Yardstick::of(&all[0], kin);
+    all.retain(|one| yardstick.bears(&one.residuals));
+    yardstick
 }
 
 /// Where the other parameters go when some are held, and the residuals there.

@@ -3,7 +3,7 @@
 //! The rules are few and say what they go by; each names the curve (a pattern and a size), the depth
 //! and the factor that it judges from.
 
-use ftlab_report::calibration::{Parameter, Probe};
+use ftlab_report::calibration::{Parameter, Probe, Tails};
 
 use crate::calibrate::observations::misfit;
 use crate::calibrate::probe::Pattern;
@@ -56,19 +56,23 @@ pub fn words(
     all
 }
 
-/// A time of the cells that is far from the base's: a part of the same kind hardly has it.
+/// A time that is far from the base's: a part of the same kind hardly has it.
 fn unlikely(one: &Parameter) -> Option<String> {
     let factor = one.value / one.base;
-    let cells = ["timing.read", "timing.program", "timing.erase"].contains(&one.key.as_str());
     let far = factor.is_finite() && !(1.0 / UNLIKELY..UNLIKELY).contains(&factor);
-    (cells && far).then(|| {
-        format!(
-            "{} came out at {} times the base's. Where the drive's cells are of the base's kind, \
-             this time stands for something else: requests that are answered from memory where it \
-             is short, copies or a map that they wait for where it is long.",
-            one.key,
-            times(factor)
-        )
+    let stands_for = match one.key.as_str() {
+        "timing.read" | "timing.program" | "timing.erase" => {
+            "Where the drive's cells are of the base's kind, this time stands for something else: \
+             requests that are answered from memory where it is short, copies or a map that they wait \
+             for where it is long."
+        }
+        _ => {
+            "Where the drive's channels, controller and link are of the base's kind, it stands for \
+             something else that every request, or every byte, pays."
+        }
+    };
+    far.then(|| {
+        format!("{} came out at {} times the base's. {stands_for}", one.key, times(factor))
     })
 }
 
@@ -139,13 +143,20 @@ fn causes(first: &Probe, last: &Probe, topologies: usize) -> Vec<&'static str> {
                  (--buffer) or an SLC cache (a base with [slc], such as consumer_tlc).",
             );
             let random = pattern == Some(Pattern::RandWrite);
+            // Smaller blocks alone make random writes shorter, by how much depends on the drive.
+            let small = random && first.tails != Tails::Fitted;
+            add(
+                small && (faster(alone) || faster(crowded)),
+                "Blocks that are simulated smaller than they are make such writes too short by \
+                 themselves, so that no cause is looked for.",
+            );
             add(
                 random && slower(crowded),
                 "More to spare than the base has (--set device.over_provisioning), or a drive that \
                  was not in steady state (--precondition), looks so, too.",
             );
             add(
-                random && faster(crowded),
+                random && !small && faster(crowded),
                 "Less to spare than the base has, or a map that is not all in memory, looks so.",
             );
             add(
@@ -153,7 +164,7 @@ fn causes(first: &Probe, last: &Probe, topologies: usize) -> Vec<&'static str> {
                 "Something bounds its writes that the base lacks: a full SLC cache, power or heat.",
             );
             add(
-                is_crowded && faster(alone) && !faster(crowded),
+                !small && is_crowded && faster(alone) && !faster(crowded),
                 "Alone its writes wait for something that the base lacks, such as the host's own \
                  path.",
             );
@@ -193,8 +204,15 @@ fn causes(first: &Probe, last: &Probe, topologies: usize) -> Vec<&'static str> {
     all
 }
 
-/// A tail that the model lacks.
+/// A tail that the model lacks; none where smaller blocks make another than the drive's.
 fn tail(probe: &Probe) -> Option<String> {
+    if probe.tails != Tails::Fitted {
+        return None;
+    }
+    let lacks = match Pattern::named(probe.pattern).is_some_and(Pattern::writes) {
+        true => "work in the background and the host",
+        false => "read retries, work in the background and the host",
+    };
     let ratio = |place: usize| {
         let (measured, simulated) =
             (probe.measured.percentile_ns[place]?, probe.simulated.percentile_ns[place]?);
@@ -205,7 +223,7 @@ fn tail(probe: &Probe) -> Option<String> {
     (fits && tail > TAIL).then(|| {
         format!(
             "Its 99th percentile at depth {} is {} times the simulated one where the median fits: \
-             read retries, work in the background and the host are not simulated.",
+             {lacks} are not simulated.",
             probe.depth,
             times(tail)
         )
@@ -231,6 +249,7 @@ mod tests {
             measured: figures(measured),
             simulated: figures(simulated),
             fitted: simulated / measured < 2.0,
+            tails: Tails::Fitted,
             misfit: (simulated / measured).ln().abs(),
         }
     }
@@ -276,6 +295,39 @@ mod tests {
         one.misfit = 0.3;
         let all = words(&[one], &[], 2, (6, 0.3));
         assert!(all[1].contains("99th percentile at depth 4 is 3.00 times"), "{all:?}");
+        assert!(all[1].contains("read retries"), "{all:?}");
+    }
+
+    /// A 99th percentile of writes that smaller blocks decide was laid to read retries.
+    #[test]
+    fn no_tail_is_told_that_is_not_the_devices_and_none_of_writes_is_laid_to_reads() {
+        let mut one = probe("write", 4, 100.0, 100.0);
+        one.measured.percentile_ns[3] = Some(300.0);
+        one.misfit = 0.3;
+        let all = words(&[one.clone()], &[], 2, (6, 0.3));
+        assert!(all[1].contains("is 3.00 times the simulated one"), "{all:?}");
+        assert!(!all[1].contains("read retries"), "{all:?}");
+        for tails in [Tails::Median, Tails::Shown] {
+            one.tails = tails;
+            let all = words(&[one.clone()], &[], 2, (6, 0.3));
+            assert!(!all[1].contains("99th percentile"), "{all:?}");
+        }
+    }
+
+    /// Random writes that come out too short on smaller blocks were laid to the drive's spare blocks.
+    #[test]
+    fn what_smaller_blocks_alone_may_make_has_no_other_cause() {
+        let mut both = [probe("randwrite", 1, 100.0, 60.0), probe("randwrite", 16, 100.0, 55.0)];
+        let whole = words(&both, &[], 2, (24, 0.6));
+        assert!(whole[1].contains("Less to spare than the base has"), "{whole:?}");
+        both.iter_mut().for_each(|one| one.tails = Tails::Shown);
+        let small = words(&both, &[], 2, (24, 0.6));
+        assert!(small[1].contains("simulated smaller than they are"), "{small:?}");
+        assert!(!small[1].contains("Less to spare"), "{small:?}");
+        both[1] = probe("randwrite", 16, 100.0, 100.0);
+        both[1].tails = Tails::Shown;
+        let alone = words(&both, &[], 2, (24, 0.6));
+        assert!(!alone[1].contains("Alone its writes wait"), "{alone:?}");
     }
 
     #[test]
@@ -287,6 +339,7 @@ mod tests {
             base: 1000.0,
             value,
             interval: Some([value, value]),
+            given: Vec::new(),
             why: String::new(),
             at_least: None,
             at_most: None,
@@ -296,6 +349,10 @@ mod tests {
         assert!(told("timing.program", 100.0).unwrap().contains("at 0.10 times the base's"));
         assert!(told("timing.read", 5000.0).is_some());
         assert_eq!(told("timing.program", 500.0), None);
-        assert_eq!(told("host.command_overhead", 9000.0), None);
+        let path = told("host.command_overhead", 9000.0).unwrap();
+        assert!(path.contains("controller and link are of the base's kind"), "{path}");
+        assert!(told("timing.page_transfer", 100.0).is_some());
+        assert!(told("host.link_bandwidth", 80.0).unwrap().contains("0.0800 times"), "0.08");
+        assert_eq!(told("host.command_overhead", 2000.0), None);
     }
 }

@@ -76,8 +76,15 @@ impl Calibration {
     /// What the chosen topology is the best of.
     fn looked_at(&self) -> String {
         let fitted = self.fitted_to_the_end();
-        let best = match fitted {
-            0 | 1 => "the nearest; no other came near enough to be fitted to the end.".to_owned(),
+        let compared = self.topologies.len() - self.not_compared();
+        let best = match (fitted, self.not_compared()) {
+            (0 | 1, 0) => {
+                "the nearest; no other came near enough to be fitted to the end.".to_owned()
+            }
+            (0 | 1, _) => format!(
+                "the nearest of {compared} that were compared; no other of these came near enough \
+                 to be fitted to the end."
+            ),
             _ => format!("the best of {fitted} that were fitted to the end; the others fit worse."),
         };
         format!("{best} {}", self.unfitted()).trim_end().to_owned()
@@ -92,10 +99,30 @@ impl Calibration {
         let briefly = count(Stage::Screened, "by brief simulations");
         let estimated = count(Stage::Estimated, "by a queueing model alone");
         let parts: Vec<String> = briefly.into_iter().chain(estimated).collect();
-        match parts.is_empty() {
-            true => String::new(),
-            false => format!("Farther off, and not fitted to the end: {}.", parts.join(", ")),
+        let farther = match parts.is_empty() {
+            true => None,
+            false => Some(format!("Farther off, and not fitted to the end: {}.", parts.join(", "))),
+        };
+        let sentences: Vec<String> = self.uncompared().into_iter().chain(farther).collect();
+        sentences.join(" ")
+    }
+
+    /// How many topologies were not compared, in a sentence; none where all were.
+    #[must_use]
+    pub fn uncompared(&self) -> Option<String> {
+        match self.not_compared() {
+            0 => None,
+            count => Some(format!(
+                "Not compared: {count}, which a queueing model does not tell from those that were \
+                 (--channels, --dies and --planes choose others)."
+            )),
         }
+    }
+
+    /// How many topologies were not compared with the others.
+    #[must_use]
+    pub fn not_compared(&self) -> usize {
+        self.count(Stage::NotCompared)
     }
 
     /// How many topologies were fitted by simulations of all probes.
@@ -113,10 +140,8 @@ fn parameter(one: &Parameter) -> Vec<String> {
     let shown = |value: f64| one.quantity().format(value);
     let free = if one.unit == "ns" { "0" } else { "no limit" };
     let value = |value: f64| if value > 0.0 { shown(value) } else { free.to_owned() };
-    let interval = match one.interval {
-        Some([low, high]) => format!("{} to {}", shown(low), shown(high)),
-        None => one.limit().unwrap_or_else(|| "not identifiable from these probes".to_owned()),
-    };
+    let interval = one.range().or_else(|| one.limit());
+    let interval = interval.unwrap_or_else(|| "not identifiable from these probes".to_owned());
     let (base, fitted) = (value(one.base), value(one.value));
     vec![format!("{} ({})", one.key, one.about), base, fitted, interval]
 }
@@ -125,12 +150,13 @@ fn topology(tried: &Tried, chosen: bool) -> Vec<String> {
     let looked = match tried.stage {
         Stage::Fitted => "fitted",
         Stage::Screened => "fitted briefly",
-        Stage::Estimated => "estimated",
+        Stage::NotCompared | Stage::Estimated => "estimated",
     };
     let verdict = match (chosen, tried.alike, tried.stage) {
         (true, ..) => "chosen",
         (false, true, _) => "not told from the chosen one",
         (false, false, Stage::Fitted) => "fits worse",
+        (false, false, Stage::NotCompared) => "not compared",
         (false, false, _) => "farther off, not fitted to the end",
     };
     vec![tried.topology.to_string(), off(tried.misfit), looked.to_owned(), verdict.to_owned()]
@@ -192,7 +218,7 @@ mod tests {
     /// Only what was fitted to the end is said to fit worse, or as well.
     #[test]
     fn a_topology_is_judged_beside_those_that_were_compared_with_it() {
-        use Stage::{Estimated, Fitted, Screened};
+        use Stage::{Estimated, Fitted, NotCompared, Screened};
         assert_eq!(verdict(&[(Fitted, true)]), "Topology: stated, no other was tried.");
         assert_eq!(
             verdict(&[(Fitted, true), (Fitted, false), (Screened, false), (Estimated, false)]),
@@ -210,6 +236,48 @@ mod tests {
              their misfits: 1 x 1 x 1, 2 x 1 x 1. Farther off, and not fitted to the end: 1 by a \
              queueing model alone."
         );
+        let near = "Not compared: 2, which a queueing model does not tell from those that were \
+                    (--channels, --dies and --planes choose others).";
+        assert_eq!(
+            verdict(&[(Fitted, true), (Screened, false), (NotCompared, false), (NotCompared, false)]),
+            format!(
+                "Topology: the nearest of 2 that were compared; no other of these came near enough \
+                 to be fitted to the end. {near} Farther off, and not fitted to the end: 1 by brief \
+                 simulations."
+            )
+        );
+        let alike = verdict(&[
+            (Fitted, true),
+            (Fitted, true),
+            (NotCompared, false),
+            (NotCompared, false),
+        ]);
+        assert!(alike.ends_with(near), "{alike}");
+    }
+
+    #[test]
+    fn an_interval_says_on_what_condition_it_holds() {
+        let mut one = Parameter {
+            key: "timing.read".to_owned(),
+            about: String::new(),
+            unit: "ns",
+            base: 1000.0,
+            value: 2000.0,
+            interval: Some([1000.0, 3000.0]),
+            given: Vec::new(),
+            why: String::new(),
+            at_least: None,
+            at_most: None,
+            together: None,
+        };
+        let free = one.range().unwrap();
+        assert!(!free.contains("conditional"), "{free}");
+        one.given.push("timing.program".to_owned());
+        assert_eq!(one.range().unwrap(), format!("{free} (conditional on timing.program)"));
+        assert_eq!(parameter(&one)[3], one.range().unwrap());
+        one.interval = None;
+        assert_eq!(one.range(), None);
+        assert_eq!(parameter(&one)[3], "not identifiable from these probes");
     }
 
     #[test]
@@ -222,5 +290,6 @@ mod tests {
         assert_eq!(row(Stage::Fitted, true, false), "not told from the chosen one");
         assert_eq!(row(Stage::Fitted, false, false), "fits worse");
         assert_eq!(row(Stage::Screened, false, false), "farther off, not fitted to the end");
+        assert_eq!(row(Stage::NotCompared, false, false), "not compared");
     }
 }
