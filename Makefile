@@ -51,7 +51,7 @@ demo: build ## compares six schemes on a bundled workload, looks into it, fits a
 	    --precondition warmup:1000000 --verify --probe 100000:400 --out $(DEMO)
 	$(FTLAB) trace inspect oltp_demo --device dftl2014 --html $(DEMO)/workload.html --json \
 	    > $(DEMO)/workload.json
-	$(FTLAB) calibrate crates/lab/tests/lab/fio/intel_d3_s4610.json --base tlc_nvme \
+	$(FTLAB) calibrate crates/lab/tests/lab/fio/intel_d3_s4610/*.json --base tlc_nvme \
 	    --set host.queue_depth=32 --channels 4 --dies 4 --planes 2 --precondition fill --requests 500 \
 	    --out $(DEMO)/drive.toml --html $(DEMO)/drive.html --json > $(DEMO)/drive.json
 	@echo "The report: $(DEMO)/report.html, its workload: $(DEMO)/workload.html"

@@ -576,7 +576,8 @@ pub struct CalibrateArguments {
     #[arg(value_name = "FIO.json", required_unless_present = "job_file")]
     pub files: Vec<String>,
     /// Print the job file that measures a drive, and end; running it destroys what the drive holds
-    #[arg(long, conflicts_with_all = ["files", "base", "out"])]
+    #[arg(long, conflicts_with_all = ["files", "base", "out", "html", "json", "buffer", "set",
+          "channels", "dies", "planes", "precondition", "requests", "seed", "jobs", "quiet"])]
     pub job_file: bool,
     /// The device to begin with: bundled, or a TOML file; what is not fitted is taken from it
     #[arg(long, value_name = "NAME|FILE.toml", required_unless_present = "job_file")]

@@ -125,6 +125,10 @@ fn what_cannot_be_fitted_is_refused_and_nothing_is_written() {
             vec!["--precondition 'full'", "steady"],
         ),
         ("calibrate --job-file fio.json", vec!["cannot be used with"]),
+        ("calibrate --job-file --html page.html", vec!["cannot be used with", "--html"]),
+        ("calibrate --job-file --json", vec!["cannot be used with", "--json"]),
+        ("calibrate --job-file --set host.queue_depth=1", vec!["cannot be used with", "--set"]),
+        ("calibrate --job-file --requests 400", vec!["cannot be used with", "--requests"]),
     ] {
         bench.ftlab(line).refused(2, &words);
     }

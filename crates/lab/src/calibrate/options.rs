@@ -15,7 +15,7 @@ const DIRECT: [&str; 6] = ["nbd", "spdk", "io_uring_cmd", "sg", "libblkio", "vfi
 
 /// Options under which requests are not what a probe is, and why; all but for the values that are
 /// named.
-const UNLIKE: [(&str, &[&str], &str); 18] = [
+const UNLIKE: [(&str, &[&str], &str); 22] = [
     ("bsrange", &[], "requests of several sizes"),
     ("bssplit", &[], "requests of several sizes"),
     ("bs_is_seq_rand", &["0"], "requests of several sizes"),
@@ -25,6 +25,10 @@ const UNLIKE: [(&str, &[&str], &str); 18] = [
     ("thinktime", &["0"], "it waits between requests"),
     ("latency_target", &["0"], "fio changes its depth"),
     ("flow", &["0"], "other jobs hold it up"),
+    ("iodepth_batch", &["1"], "requests are sent in batches"),
+    ("iodepth_batch_submit", &["1"], "requests are sent in batches"),
+    ("iodepth_batch_complete", &["1"], "it waits for several requests at once"),
+    ("iodepth_batch_complete_min", &["1"], "it waits for several requests at once"),
     ("fsync", &["0"], "writes are flushed"),
     ("fdatasync", &["0"], "writes are flushed"),
     ("sync", &["0", "none"], "writes are flushed"),
@@ -34,6 +38,13 @@ const UNLIKE: [(&str, &[&str], &str); 18] = [
     ("read_iolog", &[], "it replays a trace"),
     ("verify", &["0"], "contents are compared"),
     ("kb_base", &["1024"], "sizes in other units"),
+];
+
+/// Options that a reader must know of, but for values that are named, and why.
+const TOLD: [(&str, &[&str], &str); 3] = [
+    ("fill_device", &["0"], "it may have ended where there was no room left"),
+    ("iodepth_batch_complete_max", &["1"], "fio may have answered several requests at once"),
+    ("nrfiles", &["1"], "several files share its requests"),
 ];
 
 /// Options that change nothing about what a probe is.
@@ -51,8 +62,6 @@ const NEUTRAL: &[&str] = &[
     "exitall",
     "file_service_type",
     "fallocate",
-    "filename",
-    "fill_device",
     "fixedbufs",
     "group_reporting",
     "hipri",
@@ -101,11 +110,12 @@ const NEUTRAL: &[&str] = &[
 ];
 
 /// Options by which requests reach a part of the drive only, and the values by which they do not.
-const PARTIAL: [(&str, &[&str]); 4] = [
+const PARTIAL: [(&str, &[&str]); 5] = [
     ("size", &["0", "100%"]),
     ("filesize", &["0"]),
     ("io_size", &["0", "100%"]),
     ("offset", &["0", "0%"]),
+    ("offset_increment", &["0", "0%"]),
 ];
 /// Seconds that a probe takes at least, where its rate shall be that of the drive.
 const RUNTIME_LEAST: f64 = 10.0;
@@ -138,6 +148,14 @@ pub fn plain(
     if let Some(why) = UNLIKE.iter().find_map(unlike) {
         return Err(why);
     }
+    // Where nothing is said it is the depth.
+    let depth = all.get("iodepth").copied().unwrap_or("1");
+    if let Some(low) = all.get("iodepth_low").filter(|low| **low != depth) {
+        return Err(format!("iodepth_low={low}: its depth sinks before it is filled again"));
+    }
+    if let Some(names) = all.get("filename").filter(|names| several(names)) {
+        return Err(format!("filename={names}: several drives or files share its requests"));
+    }
     let pattern = pattern(all.get("rw").copied().unwrap_or("read"))?;
     let bytes = bytes(all.get("bs").copied().unwrap_or("4k"), pattern)?;
     let number = |name: &str| match all.get(name) {
@@ -158,13 +176,19 @@ pub fn plain(
     if alone && asked > 1 {
         notes.push(format!("ioengine={engine} has one request in flight, not iodepth={asked}"));
     }
-    if all.get("direct") != Some(&"1") && !DIRECT.contains(&engine) {
+    if !is_direct(&all) && !DIRECT.contains(&engine) {
         notes.push("direct=1 is not set: what it measured may be the page cache".to_owned());
     }
+    let is_file = |name: &&&str| !is_drive(name) && !DIRECT.contains(&engine);
+    if let Some(file) = all.get("filename").filter(is_file) {
+        notes.push(format!("filename={file}: it measured a file, not the drive itself"));
+    }
+    notes.extend(TOLD.iter().filter_map(unlike));
     notes.extend(where_and_how_long(&all, pattern));
     let known = |name: &str| {
         NEUTRAL.contains(&name)
-            || name == "directory"
+            || ["directory", "filename", "buffered", "iodepth_low"].contains(&name)
+            || TOLD.iter().any(|(told, ..)| *told == name)
             || PARTIAL.iter().any(|(partial, _)| *partial == name)
             || ["rw", "bs"].contains(&name)
             || UNLIKE.iter().any(|(unlike, ..)| *unlike == name)
@@ -177,6 +201,27 @@ pub fn plain(
     let depth = if alone { 1 } else { asked }.checked_mul(jobs).filter(|depth| *depth <= 65536);
     let depth = depth.ok_or_else(|| format!("iodepth={asked} of numjobs={jobs} is too deep"))?;
     Ok(Plain { probe: Probe { pattern, bytes, depth }, jobs, notes })
+}
+
+/// Whether requests pass the page cache: `buffered` says the contrary of `direct`.
+fn is_direct(all: &BTreeMap<&str, &str>) -> bool {
+    match (all.get("direct"), all.get("buffered")) {
+        (direct, None) => direct == Some(&"1"),
+        (direct, Some(&"0")) => direct != Some(&"0"),
+        (_, Some(_)) => false,
+    }
+}
+
+/// Whether fio takes a name for several: they have colons between them, and one of its own a backslash.
+fn several(names: &str) -> bool {
+    let bytes = names.as_bytes();
+    (0..bytes.len()).any(|at| bytes[at] == b':' && (at == 0 || bytes[at - 1] != b'\\'))
+}
+
+/// Whether a name is of a drive, not of a file or of memory.
+fn is_drive(name: &str) -> bool {
+    let is_memory = ["/dev/shm/", "/dev/ram", "/dev/zram"].iter().any(|one| name.starts_with(one));
+    (name.starts_with("/dev/") && !is_memory) || name.starts_with(r"\\.\")
 }
 
 /// What a reader must know of a probe that does not reach the whole drive, or is brief.
@@ -228,15 +273,17 @@ fn pattern(text: &str) -> Result<Pattern, String> {
         .ok_or_else(|| format!("rw={text} is no probe; those are {}", names.join(", ")))
 }
 
-/// Bytes of `4k`, `128kb`, or of the part of `4k,8k` that is of this direction.
+/// Bytes of `4k`, `128kb`, or of the part of `4k,8k` that is of this direction; fio's own 4 KiB where that
+/// part is empty.
 fn bytes(text: &str, pattern: Pattern) -> Result<u64, String> {
     let parts: Vec<&str> = text.split(',').collect();
     let own = match parts.as_slice() {
-        [] | [""] => "4k",
+        [] => "",
         [one] => one,
-        [read, write, ..] if write.is_empty() || !pattern.writes() => read,
+        [read, ..] if !pattern.writes() => read,
         [_, write, ..] => write,
     };
+    let own = if own.trim().is_empty() { "4k" } else { own };
     let lower = own.trim().to_ascii_lowercase();
     let end = lower.find(|c: char| !c.is_ascii_digit()).unwrap_or(lower.len());
     let unit = match &lower[end..] {
@@ -284,6 +331,9 @@ mod tests {
             "randwrite:bs=8192,iodepth=8"
         );
         assert_eq!(probe("rw=read bs=1M,"), "read:bs=1048576,iodepth=1");
+        assert_eq!(probe("rw=write bs=1M,"), "write:bs=4096,iodepth=1", "of reads alone");
+        assert_eq!(probe("rw=read bs=,8k"), "read:bs=4096,iodepth=1");
+        assert_eq!(probe("rw=write bs=,8k"), "write:bs=8192,iodepth=1");
         assert_eq!(probe(""), "read:bs=4096,iodepth=1");
     }
 
@@ -301,6 +351,13 @@ mod tests {
         assert!(why("bs=4KiB").contains("is 4000 bytes to fio, no multiple of 512"));
         assert!(why("iodepth=0").contains("legal: 1 to 65536"));
         assert!(of("sync=0 fsync=0 verify=0 thinktime=0").is_ok());
+        assert!(why("filename=/dev/sda:/dev/sdb").ends_with("several drives or files share its requests"));
+        assert!(of(r"filename=\\.\PhysicalDrive1").unwrap().notes.is_empty());
+        assert!(of(r"filename=/dev/by\:path").unwrap().notes.is_empty());
+        assert!(why("iodepth=16 iodepth_low=4").starts_with("iodepth_low=4: its depth sinks"));
+        assert!(of("iodepth=16 iodepth_low=16 iodepth_batch=1").unwrap().notes.is_empty());
+        assert!(why("iodepth=16 iodepth_batch=8").contains("sent in batches"));
+        assert!(why("iodepth_batch_complete_min=8").contains("several requests at once"));
     }
 
     #[test]
@@ -325,6 +382,18 @@ mod tests {
               writes are not those of steady state"]
         );
         assert!(notes("rw=read offset=10%")[0].ends_with("may have been touched"));
+        assert!(notes("rw=read offset_increment=1g")[0].ends_with("may have been touched"));
+        assert!(notes("filename=/dev/sda").is_empty());
+        for file in ["/mnt/x", "x", "/dev/shm/x"] {
+            let told = format!("filename={file}: it measured a file, not the drive itself");
+            assert_eq!(notes(&format!("filename={file}")), [told]);
+        }
+        assert!(notes("ioengine=spdk filename=trtype=PCIe").is_empty());
+        assert!(notes("fill_device=1")[0].starts_with("fill_device=1: it may have ended"));
+        assert!(notes("nrfiles=4")[0].contains("several files"));
+        assert!(notes("iodepth_batch_complete_max=8")[0].contains("answered several"));
+        assert!(notes("fill_device=0 nrfiles=1 buffered=0").is_empty());
+        assert!(notes("buffered=1")[0].contains("page cache"));
         assert!(notes("directory=/tmp")[0].contains("files, not the drive"));
         assert_eq!(notes("runtime=500ms"), ["runtime: 0.5 seconds are few, less than 10"]);
         assert!(notes("runtime=2m").is_empty());
