@@ -351,7 +351,10 @@ mod tests {
         assert!(why("bs=4KiB").contains("is 4000 bytes to fio, no multiple of 512"));
         assert!(why("iodepth=0").contains("legal: 1 to 65536"));
         assert!(of("sync=0 fsync=0 verify=0 thinktime=0").is_ok());
-        assert!(why("filename=/dev/sda:/dev/sdb").ends_with("several drives or files share its requests"));
+        assert!(
+            why("filename=/dev/sda:/dev/sdb")
+                .ends_with("several drives or files share its requests")
+        );
         assert!(of(r"filename=\\.\PhysicalDrive1").unwrap().notes.is_empty());
         assert!(of(r"filename=/dev/by\:path").unwrap().notes.is_empty());
         assert!(why("iodepth=16 iodepth_low=4").starts_with("iodepth_low=4: its depth sinks"));

@@ -262,7 +262,9 @@ pub fn how_it_ended(target: Target<'_>, parameters: &[Parameter], valleys: &AsGo
         let (who, times) = match end(best.at[place], bounds[place]) {
             Some(End::Low) => ("", format!("1/{} times", parameter.range())),
             Some(End::High) => ("", format!("{} times", parameter.range())),
-            None => ("In a fit that is as good ", format!("a factor of {} from", parameter.range())),
+            None => {
+                ("In a fit that is as good ", format!("a factor of {} from", parameter.range()))
+            }
         };
         all.push(format!(
             "{who}{} came to the end of where it is looked for, {times} the base's or what stands for \
@@ -351,7 +353,8 @@ mod tests {
         let work = Work { label: "", length: None, counts: Counts::Requests };
         let simulator = Simulator::new(base, config, None, 1, Silent.begins(&work)).unwrap();
         let effort = Effort { requests: 64, units: 4096, rounds: 1 };
-        let probes = vec![probe(65_536, 1), probe(131_072, 1), probe(131_072, 4), probe(262_144, 1)];
+        let probes =
+            vec![probe(65_536, 1), probe(131_072, 1), probe(131_072, 4), probe(262_144, 1)];
         let times_of = vec![(Parameter::Link, SLOW_LINK)];
         let point = Point { topology, times: times_of, probes: probes.clone(), effort, draw: 0 };
         let figures = simulator.figures(&[point]).unwrap().remove(0);

@@ -71,9 +71,7 @@ fn unlikely(one: &Parameter) -> Option<String> {
              something else that every request, or every byte, pays."
         }
     };
-    far.then(|| {
-        format!("{} came out at {} times the base's. {stands_for}", one.key, times(factor))
-    })
+    far.then(|| format!("{} came out at {} times the base's. {stands_for}", one.key, times(factor)))
 }
 
 fn percent(log: f64) -> String {

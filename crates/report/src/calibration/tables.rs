@@ -239,19 +239,20 @@ mod tests {
         let near = "Not compared: 2, which a queueing model does not tell from those that were \
                     (--channels, --dies and --planes choose others).";
         assert_eq!(
-            verdict(&[(Fitted, true), (Screened, false), (NotCompared, false), (NotCompared, false)]),
+            verdict(&[
+                (Fitted, true),
+                (Screened, false),
+                (NotCompared, false),
+                (NotCompared, false)
+            ]),
             format!(
                 "Topology: the nearest of 2 that were compared; no other of these came near enough \
                  to be fitted to the end. {near} Farther off, and not fitted to the end: 1 by brief \
                  simulations."
             )
         );
-        let alike = verdict(&[
-            (Fitted, true),
-            (Fitted, true),
-            (NotCompared, false),
-            (NotCompared, false),
-        ]);
+        let alike =
+            verdict(&[(Fitted, true), (Fitted, true), (NotCompared, false), (NotCompared, false)]);
         assert!(alike.ends_with(near), "{alike}");
     }
 
