@@ -339,9 +339,15 @@ mod tests {
     /// Reads of a drive whose link carries a little less than what a fit may come down to.
     const SLOW_LINK: f64 = 0.97e6;
 
-    /// All times of a fit whose link lies on the low end of where it is looked for, and what is said of how
-    /// it ended.
-    fn on_the_low_end(converged: bool) -> (Vec<Time>, Vec<String>) {
+    /// What is looked for, the drive's own times, and where a fit of it ended.
+    type Ended<'a> = (&'a [Parameter], &'a [(Parameter, f64)], fn(&[(f64, f64)]) -> Vec<f64>);
+
+    /// All times of such a fit, and what is said of how it ended.
+    fn ended(
+        (parameters, drive, at): Ended<'_>,
+        probes: &[Probe],
+        converged: bool,
+    ) -> (Vec<Time>, Vec<String>) {
         let topology = Topology { channels: 8, dies: 4, planes: 2 };
         let mut config = crate::devices::find("tlc_nvme").unwrap().config;
         config.set("host.link_bandwidth", "200MB").unwrap();
@@ -353,24 +359,28 @@ mod tests {
         let work = Work { label: "", length: None, counts: Counts::Requests };
         let simulator = Simulator::new(base, config, None, 1, Silent.begins(&work)).unwrap();
         let effort = Effort { requests: 64, units: 4096, rounds: 1 };
-        let probes =
-            vec![probe(65_536, 1), probe(131_072, 1), probe(131_072, 4), probe(262_144, 1)];
-        let times_of = vec![(Parameter::Link, SLOW_LINK)];
+        let (times_of, probes) = (drive.to_vec(), probes.to_vec());
         let point = Point { topology, times: times_of, probes: probes.clone(), effort, draw: 0 };
         let figures = simulator.figures(&[point]).unwrap().remove(0);
         let all: Vec<Measured> =
             probes.into_iter().zip(figures).map(|(probe, own)| measured(probe, own)).collect();
         let target = Target { simulator: &simulator, measured: &all, effort };
-        let parameters = [Parameter::Link];
-        let problem = target.by_simulation(topology, &parameters);
-        let (_, bounds) = target.start(&parameters);
-        let at = vec![bounds[0].0];
+        let problem = target.by_simulation(topology, parameters);
+        let (_, bounds) = target.start(parameters);
+        let at = at(&bounds);
         let residuals = problem.residuals(std::slice::from_ref(&at), 0).unwrap().remove(0);
         let fit = Fit { at, residuals, slopes: Vec::new(), converged };
         let fits = vec![Sharp::of(&problem, &problem.kin(), fit).unwrap()];
         let valleys = AsGood { fits, places: Vec::new() };
-        let found = times(target, false, topology, &parameters, &valleys).unwrap();
-        (found, how_it_ended(target, &parameters, &valleys))
+        let found = times(target, false, topology, parameters, &valleys).unwrap();
+        (found, how_it_ended(target, parameters, &valleys))
+    }
+
+    /// A fit whose link lies on the low end.
+    fn on_the_low_end(converged: bool) -> (Vec<Time>, Vec<String>) {
+        let probes = [probe(65_536, 1), probe(131_072, 1), probe(131_072, 4), probe(262_144, 1)];
+        let drive = [(Parameter::Link, SLOW_LINK)];
+        ended((&[Parameter::Link], &drive, |bounds| vec![bounds[0].0]), &probes, converged)
     }
 
     fn link(times: &[Time]) -> &Time {
@@ -388,6 +398,25 @@ mod tests {
         assert!((1e6..20e6).contains(most), "{most}");
         assert!(said[0].contains("1/200 times the base's"), "{said:?}");
         assert!(said[0].ends_with("hold on condition that it is there."), "{said:?}");
+    }
+
+    /// Cells that take a little longer than ten times the base's, and a link as the base has it.
+    #[test]
+    fn the_interval_beside_a_time_on_an_end_is_conditional_on_that() {
+        let config = crate::devices::find("tlc_nvme").unwrap().config;
+        let base = Parameter::Read.base(&config);
+        let drive = [(Parameter::Read, 10.3 * base), (Parameter::Link, 200e6)];
+        let sizes = [4096, 16_384, 65_536, 131_072].map(|bytes| probe(bytes, 1));
+        let probes = [&sizes[..], &[probe(131_072, 16), probe(262_144, 16)]].concat();
+        let parameters = [Parameter::Read, Parameter::Link];
+        let at = |bounds: &[(f64, f64)]| vec![bounds[0].1, 200e6_f64.ln()];
+        let (all, _) = ended((&parameters, &drive, at), &probes, true);
+        let read = all.iter().find(|one| one.parameter == Parameter::Read).unwrap();
+        assert!(read.interval.is_err() && read.given.is_empty(), "{read:?}");
+        let Some(Bound::AtLeast(least)) = read.bound else { panic!("{read:?}") };
+        assert!((2.0 * base..10.0 * base).contains(&least), "{least}");
+        assert!(link(&all).interval.is_ok(), "{:?}", link(&all));
+        assert_eq!(link(&all).given, [Parameter::Read]);
     }
 
     /// What linear theory says about a place that is no optimum is nothing.

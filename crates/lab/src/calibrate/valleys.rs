@@ -116,3 +116,47 @@ fn hosts(target: Target<'_>) -> Hosts {
         narrow: (Parameter::Link, 1.05 * flow),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use ftlab_report::calibration::Tails;
+
+    use super::*;
+    use crate::calibrate::jobs::Measured;
+    use crate::calibrate::probe::{Pattern, Probe};
+    use crate::calibrate::simulate::{Effort, Point, Simulator};
+    use crate::experiment::Experiment;
+    use crate::observer::{Counts, Observer as _, Silent, Work};
+
+    /// A single step to each valley is no optimum, and intervals stood on it.
+    #[test]
+    fn a_fit_whose_steps_ran_out_is_gone_on_with() {
+        let topology = Topology { channels: 8, dies: 4, planes: 2 };
+        let config = crate::devices::find("tlc_nvme").unwrap().config;
+        let base = Experiment { device: "tlc_nvme".to_owned(), ..Experiment::default() };
+        let work = Work { label: "", length: None, counts: Counts::Requests };
+        let simulator = Simulator::new(base, config, None, 1, Silent.begins(&work)).unwrap();
+        let effort = Effort { requests: 64, units: 4096, rounds: 1 };
+        let sizes = [(4096, 1), (65_536, 1), (131_072, 1), (4096, 16), (131_072, 16)];
+        let probes = sizes.map(|(bytes, depth)| Probe { pattern: Pattern::RandRead, bytes, depth });
+        let parameters = [Parameter::Read, Parameter::Overhead, Parameter::Link];
+        let drive = [120_000.0, 9_000.0, 1e9];
+        let times = parameters.into_iter().zip(drive).collect();
+        let point = Point { topology, times, probes: probes.to_vec(), effort, draw: 0 };
+        let figures = simulator.figures(&[point]).unwrap().remove(0);
+        let measured = |(probe, figures)| {
+            let (job, tails) = (String::new(), Tails::Fitted);
+            Measured { probe, job, figures, tails }
+        };
+        let all: Vec<Measured> = probes.into_iter().zip(figures).map(measured).collect();
+        let target = Target { simulator: &simulator, measured: &all, effort };
+        let problem = target.by_simulation(topology, &parameters);
+        let (start, bounds) = target.start(&parameters);
+        let found = squares::fit(&problem, &start, &bounds, 1).unwrap();
+        assert!(!found.converged);
+        let found = valleys(target, topology, &parameters, found, 1).unwrap();
+        assert!(found.is_optimum() && found.fits.iter().all(|one| one.fit.converged));
+        let read = found.fits[0].fit.at[0].exp();
+        assert!((read / drive[0] - 1.0).abs() < 0.05, "{read}");
+    }
+}
