@@ -16,6 +16,9 @@ const UNLIKELY: f64 = 4.0;
 const CAUSE: f64 = 1.3;
 /// A tail this much longer than the simulated one is told, where the median fits within [`CAUSE`].
 const TAIL: f64 = 1.5;
+/// What is told of random writes that come out too short where blocks are smaller.
+const SMALLER: &str = "Blocks that are simulated smaller than they are make such writes too short by \
+                       themselves, so that no cause is looked for.";
 /// Place of the median and of the 99th percentile.
 const MEDIAN: usize = 0;
 const NINETY_NINTH: usize = 3;
@@ -143,11 +146,7 @@ fn causes(first: &Probe, last: &Probe, topologies: usize) -> Vec<&'static str> {
             let random = pattern == Some(Pattern::RandWrite);
             // Smaller blocks alone make random writes shorter, by how much depends on the drive.
             let small = random && first.tails != Tails::Fitted;
-            add(
-                small && (faster(alone) || faster(crowded)),
-                "Blocks that are simulated smaller than they are make such writes too short by \
-                 themselves, so that no cause is looked for.",
-            );
+            add(small && (faster(alone) || faster(crowded)), SMALLER);
             add(
                 random && slower(crowded),
                 "More to spare than the base has (--set device.over_provisioning), or a drive that \
@@ -177,19 +176,7 @@ fn causes(first: &Probe, last: &Probe, topologies: usize) -> Vec<&'static str> {
                 "Something bounds its reads that the base lacks: the host, or the processors of \
                  the controller.",
             );
-            add(
-                slower(crowded),
-                match topologies {
-                    1 => {
-                        "More dies at once than the topology that was stated, or a cache of data, \
-                          look so."
-                    }
-                    _ => {
-                        "More dies at once than any topology that was tried, or a cache of data, \
-                          look so."
-                    }
-                },
-            );
+            add(slower(crowded), more_dies(topologies));
             add(
                 pattern == Some(Pattern::RandRead)
                     && slower(alone)
@@ -200,6 +187,14 @@ fn causes(first: &Probe, last: &Probe, topologies: usize) -> Vec<&'static str> {
         }
     }
     all
+}
+
+/// What deep reads look like that come out too slow, of so many topologies.
+fn more_dies(topologies: usize) -> &'static str {
+    match topologies {
+        1 => "More dies at once than the topology that was stated, or a cache of data, look so.",
+        _ => "More dies at once than any topology that was tried, or a cache of data, look so.",
+    }
 }
 
 /// A tail that the model lacks; none where smaller blocks make another than the drive's.
