@@ -89,6 +89,8 @@ built-tests: build
 	$(MAKE) demo quick notebooks-test book-test clients
 	$(MAKE) browser cost memory package
 
+# The Python package is tested from Python; it is among the crates so that others have the features here that the
+# program and it are built with.
 tests: ## the tests of every crate
 	$(SMALL_DEVICES) $(CARGO) test --locked --workspace --no-fail-fast
 

@@ -7,7 +7,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 rm -rf target/packages/package
-cargo package --locked --workspace --exclude ftlab-floors --allow-dirty --no-verify --target-dir target/packages
+cargo package --locked --workspace --exclude ftlab-floors --exclude ftlab-fuzzing --allow-dirty --no-verify --target-dir target/packages
 unpacked=target/packages/unpacked
 rm -rf "$unpacked"
 mkdir -p "$unpacked"

@@ -70,9 +70,10 @@ def numbered(mutants):
     return named
 
 
-def by_whom(verdict, tests):
-    """The test that noticed a mutant."""
-    return next((test for test in tests if str(test) == verdict[1]), None)
+def by_whom(number, verdict, tests):
+    """The test that noticed a mutant; None where it survived."""
+    is_it = lambda test: str(test) == verdict[1] and number in test.reaches
+    return next(filter(is_it, tests), None)
 
 
 def sampled(mutants, count):
@@ -130,7 +131,9 @@ class Session:
             tests = self.tests(self.rooms[name])
             self.judge_open(viable, tests, record)
         verdicts = record.of(viable)
-        self.judged += [(viable[number], by_whom(verdict, tests)) for number, verdict in verdicts.items() if verdict]
+        if tests:
+            self.judged += [(viable[number], by_whom(number, verdict, tests))
+                            for number, verdict in verdicts.items() if verdict]
         for number, verdict in verdicts.items():
             if verdict and verdict[0] == "survived":
                 mutant = viable[number]

@@ -105,12 +105,12 @@ def main():
     copy = build.Copy(ROOT, FOLDER, [])
     placed = copy.make({number: mutants[number] for number in judged})
     if missing := set(judged) - set(placed):
-        raise SystemExit("cannot be put into the sources: " + ", ".join(entries[number - 1]["title"] for number in missing))
-    trials = {(by["package"], by["target"]): rooms.Trial(by["package"], by["target"]) for by in judged.values()}
-    programs = copy.programs(trials.values())
-    survived = [entries[number - 1]["title"] for number, by in judged.items() if not notices(copy, programs, number, by)]
-    for title in survived:
-        print(f"not noticed any more: {title}")
+        titles = [entries[number - 1]["title"] for number in missing]
+        raise SystemExit("cannot be put into the sources: " + ", ".join(titles))
+    programs = copy.programs({rooms.Trial(by["package"], by["target"]) for by in judged.values()})
+    survived = [number for number, by in judged.items() if not notices(copy, programs, number, by)]
+    for number in survived:
+        print(f"not noticed any more by {judged[number]['name']}: {entries[number - 1]['title']}")
     print(f"{len(judged) - len(survived)} of {len(entries)} mutants are noticed, "
           f"{len(entries) - len(noticed)} were not when the sample was drawn, {len(gone)} are gone")
     if survived:

@@ -55,7 +55,6 @@ class Test:
         stopped = done.returncode in (-signal.SIGKILL, -signal.SIGXCPU)
         return None if stopped else done.returncode == 0
 
-
     def timed(self):
         """Seconds that it takes without a mutant; it has to pass."""
         begun = time.monotonic()
