@@ -42,8 +42,8 @@ def conformance(*schemes):
 
 
 def said(*schemes):
-    """What schemes say of their sizes, and what they refuse."""
-    return tuple(Trial("ftlab-engine", "schemes", ("sizes", "refused"), scheme)
+    """What schemes say of their sizes, what they refuse, and numbers of a workload, for every variant."""
+    return tuple(Trial("ftlab-engine", "schemes", ("sizes", "refused", "numbers"), scheme)
                  for scheme in schemes)
 
 
@@ -104,7 +104,9 @@ def room(name, root):
         raise SystemExit(f"{name} is no scheme and none of {', '.join(sorted(ROOMS))}")
     files = (str(file), f"crates/schemes/src/{name}/**/*.rs")
     alloc = Trial("ftlab-engine", "alloc", (), name)
-    own = (unit("schemes", name), examples(name), *said(name), alloc)
+    # What is asked of all schemes as devices, and that one without its own means is another.
+    alike = Trial("ftlab-engine", "device", ("short_way", "duplicate", f"equivalence_{name}"), name)
+    own = (unit("schemes", name), examples(name), *said(name), alike, alloc)
     return Room(files, (*own, *conformance(name)))
 
 

@@ -48,6 +48,7 @@ mod learnedftl;
 mod mast;
 mod merges_fast;
 mod nk;
+mod numbers;
 mod observe_adapt;
 mod ram_limits;
 mod refused;
