@@ -428,6 +428,8 @@ fn another_drive_a_folder_in_use_and_what_is_no_drive_are_refused() {
     assert!(error("dftl", &["device.pages_per_block=64"]).contains("device.pages_per_block"));
     assert!(error("dftl:battery", &[]).contains("dftl.consistency=replay"));
     assert!(error("hat", &["device.ram_nonvolatile=true"]).contains("ram_nonvolatile"));
+    let event = ["timing.profile=parallel", "timing.clock=event"];
+    assert!(error("dftl", &event).contains("clients of a drive want each answer at once"));
     let other = tempfile::tempdir().unwrap();
     fs::write(other.path().join("mine"), "kept").unwrap();
     assert!(opened("dftl", &[], other.path()).err().unwrap().contains("something else"));

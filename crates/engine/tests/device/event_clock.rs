@@ -250,6 +250,11 @@ fn what_needs_a_moment_at_once_is_refused_with_words() {
     let both = [("timing.copyback", "true"), ("timing.multi_plane_program", "true")];
     refuses("ideal_page", &[&[("device.planes", "2")][..], &both].concat(), "timing.copyback");
     refuses("zns", &[("alloc.unit", "line")], "link");
+    refuses("hmb", &[], "the host's memory");
+    let buffer = [("buffer.name", "lru"), ("buffer.bytes", "16KiB"), ("buffer.idle_flush", "true")];
+    refuses("ideal_page", &buffer, "buffer.idle_flush = true");
+    let parity = [("device.dies", "4"), ("alloc.unit", "line"), ("rain.stripe", "4")];
+    refuses("ideal_page", &parity, "rain.stripe = 4");
     let mut serial = parallel("ideal_page", &[("timing.profile", "serial")]);
     serial.set(EVENT.0, EVENT.1).expect("legal by itself");
     let why = serial.check().expect_err("one server has no queue of its own").to_string();

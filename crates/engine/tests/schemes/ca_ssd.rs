@@ -51,6 +51,22 @@ fn programs(operations: &[Operation]) -> usize {
     operations.iter().filter(|one| matches!(one, Operation::Program(..))).count()
 }
 
+/// What the phase-change memory holds is a page of flash, plus one, for every logical page: a device whose
+/// flash is saved is there again with these words.
+#[test]
+fn the_map_is_what_the_phase_change_memory_holds() {
+    let (config, mut device) = opened(&[]);
+    let device = device.as_mut();
+    [3, 8].into_iter().for_each(|page| _ = write(device, &config, page, 77));
+    let shared = place(device, 3).0 + 1;
+    let words: Vec<u32> = (0..config.device.logical_pages())
+        .map(|page| if page == 3 || page == 8 { shared } else { 0 })
+        .collect();
+    assert_eq!(device.pcm(), words);
+    device.pcm_mut()[8] = 0;
+    assert_eq!(device.locate(Lpn(8)), Location::Nowhere);
+}
+
 /// The second write of a content is a change of the map: both pages are read from one place.
 #[test]
 fn a_content_is_programmed_once() {

@@ -157,6 +157,23 @@ fn idle_time_joins_what_is_equal() {
     assert_eq!(device.audit().expect("sound").shared_pages, 4);
 }
 
+/// Nor does it where it is told not to, nor where no fingerprint would be kept.
+#[test]
+fn idle_time_hashes_nothing_for_nothing() {
+    for pair in [("caftl.out_of_line", "false"), ("caftl.store_bytes", "0B")] {
+        let (config, mut device) = opened(&[pair, ("caftl.unit", "4"), ("gc.mode", "both")]);
+        let device = device.as_mut();
+        submitted(device, &of(&config, 0, 4, 5));
+        let hashed = events(device, Event::HashedPages);
+        let operations = idle(device, &config);
+        assert!(
+            matches!(operations[..], [Operation::Read(_, Cause::Host)]),
+            "{pair:?}: {operations:?}"
+        );
+        assert_eq!(events(device, Event::HashedPages), hashed, "{pair:?}");
+    }
+}
+
 /// The copy of a shared page bears its number: one entry changes, whoever shares it. One that is
 /// nobody else's keeps its name.
 #[test]

@@ -6,6 +6,7 @@ use ftlab_engine::board::nand::record::Operation;
 use ftlab_engine::meter::{Cause, Event};
 use ftlab_engine::request::Op;
 use ftlab_engine::rng::{Purpose, Rng};
+use ftlab_engine::schemes;
 use ftlab_engine::ssd::Device;
 
 fn events(device: &dyn Device, event: Event) -> u64 {
@@ -138,4 +139,17 @@ fn a_copy_of_the_directory_is_found_again() {
         device.board().meter().total_reads()
     };
     assert!(recovered("64") > recovered("0"), "the copy is read");
+}
+
+/// What memory allows is divided by what an entry takes.
+#[test]
+fn memory_holds_as_many_entries_as_fit() {
+    for (bytes, each, entries) in [("400B", "8", 50), ("407B", "8", 50), ("400B", "5", 80)] {
+        let pairs = [("device.ram_bytes", bytes), ("dftl.entry_bytes", each)];
+        let config = tiny("dftl", 60, &pairs);
+        let (row, _) = schemes::find("dftl").expect("a scheme of the table");
+        let cmt = (row.ram_use)(&config).into_iter().find(|one| one.structure == "cmt");
+        let each: u64 = each.parse().expect("a number");
+        assert_eq!(cmt.map(|one| one.bytes), Some(entries * each), "{bytes} of {each} each");
+    }
 }

@@ -55,6 +55,20 @@ fn before_figure_6(dirty: bool) -> (Config, Box<dyn Device>) {
     (config, device)
 }
 
+/// The SMT is what the phase-change memory holds, a page of flash, plus one, for every logical page: a device
+/// whose flash is saved is there again with these words.
+#[test]
+fn the_smt_is_what_the_phase_change_memory_holds() {
+    let (_, mut device) = before_figure_6(false);
+    let device = device.as_mut();
+    let held: Vec<(usize, u32)> =
+        device.pcm().iter().copied().enumerate().filter(|&(_, word)| word > 0).collect();
+    assert_eq!(device.pcm().len() as u32, device.board().geometry().logical_pages);
+    assert_eq!(held, (0..600).chain([6560]).zip(1..).collect::<Vec<_>>());
+    device.pcm_mut()[6560] = 0;
+    assert_eq!(device.locate(Lpn(6560)), Location::Nowhere);
+}
+
 /// Fig. 6: the read of page 6560 misses; the SMT gives PPN 600 in 0.115 us; the flash page is read.
 /// A changed tail is written back beside that read: not a nanosecond more.
 #[test]

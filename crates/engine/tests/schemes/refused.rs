@@ -6,9 +6,28 @@ use ftlab_engine::schemes;
 /// Scheme, settings, and words of its answer.
 type Refused = (&'static str, &'static [(&'static str, &'static str)], &'static str);
 
+/// A clock that knows no moment beforehand, so that it cannot say how long a gap is.
+const EVENT: [(&str, &str); 2] = [("timing.profile", "parallel"), ("timing.clock", "event")];
+
+/// DFTL's map in so much memory. It takes 300 bytes: 32 entries and 5 that wait, 8 bytes each, and a
+/// directory of one translation page.
+macro_rules! dftl_in {
+    ($bytes:literal) => {
+        &[
+            ("device.ram_bytes", $bytes),
+            ("dftl.entry_bytes", "8"),
+            ("dftl.cmt_entries", "32"),
+            ("dftl.writeback", "after_completion"),
+            ("dftl.writeback_entries", "5"),
+            ("dftl.gtd_in_budget", "true"),
+        ]
+    };
+}
+
 const REFUSED: &[Refused] = &[
     ("ca_ssd", &[("gc.threshold", "1")], "2 blocks or more"),
     ("caftl", &[("gc.threshold", "1")], "gc.threshold"),
+    ("caftl", &EVENT, "works in gaps between requests"),
     ("janus", &[("gc.threshold", "1")], "gc.threshold"),
     ("hat", &[("gc.threshold", "1")], "gc.threshold"),
     ("dftl", &[("gc.threshold", "1")], "gc.threshold"),
@@ -18,6 +37,7 @@ const REFUSED: &[Refused] = &[
         "dftl.consistency = gtd",
     ),
     ("dftl", &[("dftl.cmt_policy", "own")], "dftl.cmt_policy"),
+    ("dftl", dftl_in!("299"), "takes 300 bytes, device.ram_bytes allows 299 for maps"),
     ("hmb", &[("gc.threshold", "1")], "gc.threshold"),
     ("hmb", &[("hmb.chunk_entries", "7")], "does not divide a translation page"),
     ("hmb", &[("hmb.bytes", "1")], "holds no chunk"),
@@ -31,6 +51,22 @@ const REFUSED: &[Refused] = &[
     ("waftl", &[("waftl.migrate", "background")], "waftl.migrate = background"),
     ("lazyftl", &[("lazyftl.convert", "background")], "lazyftl.convert = background"),
 ];
+
+/// What lies just within a limit.
+const TAKEN: &[(&str, &[(&str, &str)])] = &[
+    ("dftl", dftl_in!("300")),
+    ("dftl", dftl_in!("301")),
+    ("caftl", &[EVENT[0], EVENT[1], ("caftl.out_of_line", "false")]),
+];
+
+#[test]
+fn what_lies_within_the_limits_is_taken() {
+    for &(scheme, pairs) in TAKEN.iter().filter(|(scheme, _)| chosen(scheme)) {
+        let (row, _) = schemes::find(scheme).expect("it is there");
+        (row.check)(&tiny(scheme, 24, pairs))
+            .unwrap_or_else(|why| panic!("{scheme} {pairs:?}: {why}"));
+    }
+}
 
 #[test]
 fn what_does_not_go_together_is_refused() {

@@ -7,25 +7,32 @@ use crate::common::{chosen, tiny};
 use ftlab_engine::schemes;
 use std::fmt::Write;
 
-/// Logical blocks of the devices.
-const BLOCKS: u64 = 24;
-/// Beside each variant's own settings: a device of several planes whose translation pages are several.
-const DEVICE: [(&str, &str); 2] = [("device.pages_per_block", "16"), ("device.planes", "2")];
+/// Devices, each beside a variant's own settings: several planes and translation pages; large enough that
+/// shares of it are no least sizes; and that one with little memory.
+const DEVICES: [(u64, &[(&str, &str)]); 3] = [
+    (24, &[("device.pages_per_block", "16"), ("device.planes", "2")]),
+    (700, &LARGE),
+    (700, &[LARGE[0], LARGE[1], LARGE[2], ("device.ram_bytes", "60000")]),
+];
+const LARGE: [(&str, &str); 3] =
+    [("device.pages_per_block", "64"), ("device.page_bytes", "2048"), ("device.channels", "4")];
 
-/// One line: settings, blocks, and bytes by structure.
+/// Settings, and a line for each device: blocks, and bytes by structure.
 fn sizes(scheme: &str, pairs: &[(&str, &str)]) -> String {
-    let config = tiny(scheme, BLOCKS, &[&DEVICE[..], pairs].concat());
     let (row, preset) = schemes::find(scheme).expect("it is there");
-    let mut line = scheme.to_string();
+    let mut lines = scheme.to_string();
     for (key, value) in preset.iter().chain(pairs) {
-        write!(line, " {key}={value}").expect("a string grows");
+        write!(lines, " {key}={value}").expect("a string grows");
     }
-    write!(line, ": blocks {}", (row.minimum_blocks)(&config)).expect("a string grows");
-    for used in (row.ram_use)(&config) {
-        write!(line, ", {} {} {:?}", used.structure, used.bytes, used.memory)
-            .expect("a string grows");
+    for (blocks, device) in DEVICES {
+        let config = tiny(scheme, blocks, &[device, pairs].concat());
+        write!(lines, "\n    blocks {}", (row.minimum_blocks)(&config)).expect("a string grows");
+        for used in (row.ram_use)(&config) {
+            write!(lines, ", {} {} {:?}", used.structure, used.bytes, used.memory)
+                .expect("a string grows");
+        }
     }
-    line
+    lines
 }
 
 #[test]

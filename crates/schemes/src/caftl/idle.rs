@@ -32,12 +32,12 @@ impl Caftl {
         }
         let hashed = board.hash(self.sha1_time, read);
         let done = match values.sharable(board, value) {
-            Some(twin) if twin != ppn => {
+            // Another page: one that is to be hashed is not among those that were.
+            Some(_) => {
                 // Its out-of-band area names one who has it.
                 let owner = owners.first(ppn);
                 self.join(board, (value, owner), hashed)?
             }
-            Some(_) => Some(hashed),
             None => {
                 board.event(Event::ValueEvictions, u64::from(values.written(value, ppn)));
                 Some(hashed)
