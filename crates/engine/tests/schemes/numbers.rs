@@ -93,7 +93,8 @@ fn timed(line: &mut String, device: &dyn Device) {
     write!(line, "; places {places:x}").expect("a string grows");
 }
 
-/// Two lines: up to a power cut in full; behind it what it took to find everything again, and sums.
+/// Up to a power cut in full; behind it what it took to find everything again, and sums; what writing changed
+/// entries of the map back comes to.
 fn numbers(variant: &Variant) -> String {
     let (config, mut device) = prepared(variant);
     let device = device.as_mut();
@@ -126,6 +127,18 @@ fn numbers(variant: &Variant) -> String {
         .into_iter(),
     );
     timed(&mut line, device);
+    write!(line, "\n    {} entries changed", device.changed_entries()).expect("a string grows");
+    let (row, _) = schemes::find(variant.scheme).expect("it is there");
+    match (row.uncleanable)(&config) {
+        Some(why) => write!(line, ", and stay: {why}").expect("a string grows"),
+        None => {
+            let written = device.clean_caches().expect("the device works");
+            let left = device.changed_entries();
+            write!(line, ", {written} written, {left} left").expect("a string grows");
+        }
+    }
+    timed(&mut line, device);
+    device.audit().expect("sound");
     line
 }
 

@@ -82,3 +82,26 @@ fn what_does_not_go_together_is_refused() {
     }
     assert!(wrong.is_empty(), "{wrong:#?}");
 }
+
+/// Schemes that need a moment at once, whatever their settings, and why; all others take a clock that
+/// knows none beforehand.
+const NEED_MOMENTS: &[(&str, &str)] = &[
+    ("caftl", "works in gaps"),
+    ("hat", "phase-change memory"),
+    ("hmb", "the host's memory"),
+    ("zns", "the host copy pages over a link"),
+];
+
+#[test]
+fn who_needs_moments_at_once_refuses_the_event_driven_clock_and_nobody_else() {
+    for row in schemes::TABLE.iter().filter(|row| chosen(row.paper.name)) {
+        let name = row.paper.name;
+        let why = (row.check)(&tiny(name, 24, &EVENT)).err().map(|error| error.to_string());
+        let known = NEED_MOMENTS.iter().find(|(scheme, _)| *scheme == name);
+        match (&why, known) {
+            (None, None) => {}
+            (Some(why), Some((_, words))) if why.contains(words) => {}
+            _ => panic!("{name}: {why:?}, not {known:?}"),
+        }
+    }
+}
