@@ -6,7 +6,7 @@ use crate::common::variants::{self, Variant};
 use crate::common::{LATENCIES, chosen, mixed_contents, open, tiny};
 use ftlab_engine::config::Config;
 use ftlab_engine::meter::{BlockRole, Cause, Event, LatencyStatistics, Level, Meter};
-use ftlab_engine::request::Request;
+use ftlab_engine::request::{Op, Request};
 use ftlab_engine::schemes::{self, Location};
 use ftlab_engine::ssd::Device;
 use ftlab_engine::units::Lpn;
@@ -16,7 +16,8 @@ use std::fmt::Write;
 const BLOCKS: u64 = 24;
 const REQUESTS: [usize; 2] = [900, 300];
 /// Beside each variant's own settings: whatever costs time does, and two planes work side by side.
-const DEVICE: [(&str, &str); 4] = [
+const DEVICE: [(&str, &str); 5] = [
+    ("device.page_bytes", "1024"),
     ("timing.dram_access", "1ns"),
     ("timing.oob_read", "13ns"),
     ("timing.profile", "parallel"),
@@ -30,9 +31,10 @@ fn prepared(variant: &Variant) -> (Config, Box<dyn Device>) {
         let config = tiny(variant.scheme, BLOCKS, &[&LATENCIES, beside, variant.pairs].concat());
         (row.open)(&config, 1).map(|_| config)
     };
-    let config = of(&DEVICE).or_else(|_| of(&DEVICE[..2])).or_else(|_| of(&[]));
+    let config = of(&DEVICE).or_else(|_| of(&DEVICE[..3])).or_else(|_| of(&[]));
     let config = config.unwrap_or_else(|error| panic!("{}: {error}", variant.scheme));
-    let device = open(variant.scheme, &config);
+    let mut device = open(variant.scheme, &config);
+    device.verify_reads();
     (config, device)
 }
 
@@ -43,7 +45,11 @@ fn drive(device: &mut dyn Device, requests: &[Request]) -> u64 {
     for (number, request) in requests.iter().enumerate() {
         let gap = if number % 40 == 39 { 5_000_000 } else { 300 };
         let arrival = device.next_slot().max(device.idle_from()) + gap;
-        device.submit(&Request { arrival, ..*request }).expect("the device works");
+        // Now and then the last page in part.
+        let whole = number % 7 > 0 || request.op == Op::Trim || request.sectors < 2;
+        let sectors = request.sectors - u32::from(!whole);
+        let request = Request { arrival, sectors, ..*request };
+        device.submit(&request).unwrap_or_else(|why| panic!("{request:?}: {why}"));
         free += u64::from(device.room().free_blocks);
     }
     device.audit().expect("sound");
