@@ -373,7 +373,13 @@ fn the_page_table_holds_as_many_entries_as_it_may() {
 /// them, on a device with some fifty to spare.
 #[test]
 fn a_conversion_in_vain_leaves_its_block_to_collection() {
-    let pairs = [GAPS, ("cftl.convert_pages", "1"), ("cftl.hot_thr", "16")];
+    let pairs = [
+        GAPS,
+        ("cftl.convert_pages", "1"),
+        ("cftl.hot_thr", "16"),
+        // Reads and writes of the turns before count no more.
+        ("cftl.window_writes", "8"),
+    ];
     let config = tiny("cftl", 170, &pairs);
     let mut device = open("cftl", &config);
     let device = device.as_mut();
@@ -388,11 +394,14 @@ fn a_conversion_in_vain_leaves_its_block_to_collection() {
             submit(device, &config, Op::Write, page);
             submit(device, &config, Op::Write, 300 + page);
         }
+        // Time for collection; then time for one page of four, before the last one changes.
+        gap(device, &config, 1_000_000_000, 400 + turn);
         (0..16).for_each(|_| submit(device, &config, Op::Read, first));
-        gap(device, &config, 1, 600);
+        gap(device, &config, 1, 400 + turn);
         submit(device, &config, Op::Write, first + 3);
-        gap(device, &config, 1, 600);
+        gap(device, &config, 1_000_000_000, 400 + turn);
     }
-    assert!(event(device, Event::AbortedConversions) > 80);
+    let aborted = event(device, Event::AbortedConversions);
+    assert!(aborted > 80, "{aborted} in vain");
     device.audit().expect("sound");
 }

@@ -18,3 +18,14 @@ fn the_page_mapped_area_begins_as_large_as_the_spare_blocks() {
         assert_eq!(janus.boundary.most(), spare, "{planes} planes");
     }
 }
+
+/// The map is in memory, and nothing of it is written behind a collection: what waits for that waits for
+/// the copies alone.
+#[test]
+fn the_map_settles_when_the_copies_are_done() {
+    let config = Config::default();
+    let mut board = Board::new(&config, 1, 0);
+    let (copied, _) = board.read_unwritten(Lpn(0), When::START).expect("nothing fails");
+    assert_ne!(copied, When::START);
+    assert_eq!(Index(Vec::new()).settle(&mut board, copied), copied);
+}
