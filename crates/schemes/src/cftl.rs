@@ -409,3 +409,6 @@ impl Cftl {
         self.told.tell(board, [by_block, pages - by_block]);
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -384,3 +384,6 @@ impl Kept {
         Ok(done)
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -484,3 +484,6 @@ impl Janus {
         self.tell(board);
     }
 }
+
+#[cfg(test)]
+mod tests;

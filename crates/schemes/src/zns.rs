@@ -278,3 +278,6 @@ impl Zns {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

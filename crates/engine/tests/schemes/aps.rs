@@ -351,3 +351,17 @@ fn what_does_not_fit_is_refused() {
     let text = refused(&[("buffer.name", "lru"), ("buffer.bytes", "4096")]);
     assert!(text.contains("buffer.name = lru"), "{text}");
 }
+
+/// The same three pages in turn, all three in a request: an interval counts requests.
+#[test]
+fn a_request_of_several_pages_counts_once() {
+    let (mut device, config) = device(&[("aps.interval", "10")]);
+    let device = &mut device;
+    let write = pages(&config, Op::Write, 0, 3);
+    for _ in 0..9 {
+        device.submit(&write).expect("it works");
+    }
+    assert_eq!((bytes(device), events(device, [Event::Repartitions])), ((1024, 1024), [0]));
+    device.submit(&write).expect("it works");
+    assert_eq!((bytes(device), events(device, [Event::Repartitions])), ((512, 1536), [1]));
+}

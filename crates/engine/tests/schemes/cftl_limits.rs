@@ -2,7 +2,7 @@
 //! that do not go into each other, and what conversions do when there is no room or collection
 //! moves their pages.
 
-use crate::common::{config, mixed, open, pages, place, submit, tiny, version};
+use crate::common::{config, fill, mixed, open, pages, place, submit, tiny, version};
 use ftlab_engine::board::nand::fault::{CutOutcome, Fault};
 use ftlab_engine::config::Config;
 use ftlab_engine::meter::{Cause, Event, Level};
@@ -348,4 +348,60 @@ fn the_entry_in_use_stays_when_collection_joins_it_to_the_one_that_leaves() {
         }
         device.audit().expect("sound");
     }
+}
+
+/// Two entries of one page each: both are there after two reads, and no run answers.
+#[test]
+fn the_page_table_holds_as_many_entries_as_it_may() {
+    let pairs =
+        [("cftl.cache_bytes", "16B"), ("cftl.run_len_bits", "0"), ("cftl.convert", "off")];
+    let config = tiny("cftl", 170, &pairs);
+    let mut device = open("cftl", &config);
+    let device = device.as_mut();
+    fill(device, &config);
+    let hits = |device: &mut dyn Device, page| {
+        let before = event(device, Event::MapHits);
+        submit(device, &config, Op::Read, page);
+        event(device, Event::MapHits) - before
+    };
+    let found = [10, 20, 10, 20, 30, 20, 10].map(|page| hits(device, page));
+    assert_eq!(found, [0, 0, 1, 1, 0, 1, 0], "30 pushed 10 out");
+    assert_eq!(event(device, Event::RunHits), 0);
+}
+
+/// Blocks that conversions began to fill are collected like others when those were in vain: a hundred of
+/// them, on a device with some fifty to spare.
+#[test]
+fn a_conversion_in_vain_leaves_its_block_to_collection() {
+    let pairs = [
+        GAPS,
+        ("cftl.convert_pages", "1"),
+        ("cftl.hot_thr", "16"),
+        // Reads and writes of the turns before count no more.
+        ("cftl.window_writes", "8"),
+    ];
+    let config = tiny("cftl", 170, &pairs);
+    let mut device = open("cftl", &config);
+    let device = device.as_mut();
+    device.verify_reads();
+    fill(device, &config);
+    let spare = device.board().geometry().blocks() - 170;
+    assert!(spare < 80, "{spare} blocks to spare");
+    for turn in 0..100 {
+        let first = 8 + 4 * (turn % 20);
+        // They lie apart.
+        for page in first..first + 4 {
+            submit(device, &config, Op::Write, page);
+            submit(device, &config, Op::Write, 300 + page);
+        }
+        // Time for collection; then time for one page of four, before the last one changes.
+        gap(device, &config, 1_000_000_000, 400 + turn);
+        (0..16).for_each(|_| submit(device, &config, Op::Read, first));
+        gap(device, &config, 1, 400 + turn);
+        submit(device, &config, Op::Write, first + 3);
+        gap(device, &config, 1_000_000_000, 400 + turn);
+    }
+    let aborted = event(device, Event::AbortedConversions);
+    assert!(aborted > 80, "{aborted} in vain");
+    device.audit().expect("sound");
 }

@@ -221,3 +221,73 @@ fn all_levels_together_take_no_more_than_the_budget() {
     let (levels, _) = taken(&[&shares("0.5", "0.5")[..], &given].concat());
     assert_eq!(levels, [80, 1024, 512], "the cache by frequency makes way first");
 }
+
+/// Bytes by structure.
+fn bytes(config: &Config, structure: &str) -> u64 {
+    let (row, _) = schemes::find("dac").expect("in the table");
+    let used = (row.ram_use)(config).into_iter().find(|one| one.structure == structure);
+    used.expect("it has one").bytes
+}
+
+/// 32 KiB where no budget is given, map pages of 512 bytes, of which there are 80. Without sizes a
+/// quarter each is 16 pages, and half are entries of 8 bytes. Entries that are given take what they
+/// need from the caches that are not: from that for frequency first.
+#[test]
+fn entries_that_are_given_take_room_from_the_page_caches() {
+    let cases: [(&[(&str, &str)], [u64; 3]); 6] = [
+        (&[], [2048, 16, 16]),
+        // 20,800 bytes leave 23 pages.
+        (&[("dac.l1_entries", "2600")], [2600, 16, 7]),
+        (&[("dac.l1_entries", "2600"), ("dac.freq_pages", "10")], [2600, 13, 10]),
+        (&[("dac.l1_entries", "3600")], [3600, 7, 0]),
+        (&[("dac.l1_entries", "4096")], [4096, 0, 0]),
+        (&[("dac.l1_entries", "5000")], [5000, 0, 0]),
+    ];
+    for (pairs, [entries, spatial, frequent]) in cases {
+        let config = tiny("dac", 80 * 128, pairs);
+        assert_eq!(bytes(&config, "cached_entries"), 8 * entries, "{pairs:?}");
+        assert_eq!(bytes(&config, "spatial_pages"), 512 * spatial, "{pairs:?}");
+        assert_eq!(bytes(&config, "frequent_pages"), 512 * frequent, "{pairs:?}");
+    }
+}
+
+/// Sizes that are given may take all that the budget leaves and no byte more; sizes that are not are
+/// as small as they must be.
+#[test]
+fn sizes_that_are_given_fit_the_budget_or_are_refused() {
+    let (row, _) = schemes::find("dac").expect("in the table");
+    let none = [("dac.spatial_pages", "0"), ("dac.freq_pages", "0")];
+    let entries = |count| tiny("dac", 24, &[none[0], none[1], ("dac.l1_entries", count)]);
+    let own = ["cached_entries", "spatial_pages", "frequent_pages"];
+    let beside = (row.ram_use)(&entries("10")).into_iter().filter(|one| {
+        one.memory == Memory::Sram && !own.contains(&one.structure)
+    });
+    let exact = beside.map(|one| one.bytes).sum::<u64>() + 80;
+    let checked = |mut config: Config, bytes: u64| {
+        config.set("device.ram_bytes", &bytes.to_string()).expect("legal");
+        (row.check)(&config).map_err(|error| error.to_string())
+    };
+    assert_eq!(checked(entries("10"), exact), Ok(()));
+    assert_eq!(checked(entries("10"), exact + 1), Ok(()));
+    let error = checked(entries("10"), exact - 1).expect_err("a byte too few");
+    assert!(error.contains("take 80 bytes, device.ram_bytes leaves 79"), "{error}");
+    assert_eq!(checked(tiny("dac", 24, &[]), exact - 80), Ok(()), "one entry all the same");
+    let shares = |spatial, frequent| {
+        let pairs = [("dac.spatial_share", spatial), ("dac.freq_share", frequent)];
+        (row.check)(&tiny("dac", 24, &pairs)).is_ok()
+    };
+    assert!(shares("0.5", "0.5") && !shares("0.5", "0.51"));
+}
+
+/// Its block table is cached; the rest is the scheme's below it, which has settings of its own.
+#[test]
+fn it_says_what_it_stands_on_and_why_its_cache_is_not_cleaned() {
+    let (row, _) = schemes::find("dac").expect("in the table");
+    for (base, name) in [("block_with_replacement", "replacement_block"), ("bast", "bast")] {
+        let config = tiny("dac", 24, &[("dac.base", base)]);
+        assert_eq!((row.stands_on)(&config), Some(name));
+        assert!(row.reads(&config, name) && row.reads(&config, "dac"));
+        let why = (row.uncleanable)(&config).expect("nothing cleans it");
+        assert!(why.contains("when they leave"), "{why}");
+    }
+}

@@ -412,3 +412,29 @@ fn after_a_cut_the_oldest_surplus_log_blocks_are_the_isolation_area() {
     assert_eq!(bench.merges().2, merged, "nothing was merged for the next write");
     assert!(isolated(&bench) >= before, "{} of {before} blocks", isolated(&bench));
 }
+
+/// Under rule 3 a page can stay for ever, and its victims are not dead: nor does its count overflow.
+#[test]
+fn a_page_that_stays_whatever_its_chances_may_stay_ever_so_often() {
+    let pairs = [LOGS, FULL, ISOLATION[0], ISOLATION[2], ("faster.copy_all_below", "3")];
+    let mut bench = Bench::of("faster", 8, &pairs);
+    bench.write(&[5]);
+    let mut seen = 0;
+    while bench.events(Event::SecondChanceCopies) < 600 {
+        let request = pages(&bench.config, Op::Write, 6, 1);
+        bench.device.submit(&request).expect("it works");
+        seen += 1;
+        assert!(seen < 6000, "{} copies", bench.events(Event::SecondChanceCopies));
+    }
+    bench.device.audit().expect("sound");
+    assert_eq!(bench.events(Event::IsolationMoves), 0);
+    assert_eq!(bench.merges(), (0, 0, 0));
+}
+
+#[test]
+fn a_victim_of_which_pages_stayed_was_not_dead() {
+    let mut bench = Bench::of("faster", 8, &[LOGS]);
+    bench.write(&[5, 6, 5, 5, 9, 10, 9, 9, 13]);
+    assert_eq!((bench.events(Event::SecondChanceCopies), bench.erases().1), (2, 1));
+    assert_eq!(bench.events(Event::DeadLogBlocks), 0);
+}

@@ -129,3 +129,84 @@ fn a_write_that_is_reported_as_failed_has_changed_nothing() {
     }
     assert_eq!(failed, 2000);
 }
+
+/// What is block-mapped is so again after a power cut, where block mapping is asked for; where only page
+/// mapping is, nothing is, though pages lie in order.
+#[test]
+fn block_mapped_blocks_are_recognised_after_a_power_cut() {
+    for (target, by_page, by_block) in
+        [("all_page", 160, 0), ("all_block", 0, 160), ("fixed", 4, 156), ("cost_model", 4, 156)]
+    {
+        let config = tiny("janus", 40, &[("janus.target", target)]);
+        let mut device = open("janus", &config);
+        let device = device.as_mut();
+        fill(device, &config);
+        submit(device, &config, Op::Write, 14);
+        // Under `all_block` the rewrite of its block ends with the next page elsewhere.
+        submit(device, &config, Op::Write, 0);
+        (1..4).for_each(|page| submit(device, &config, Op::Write, page));
+        let expected = (Some(by_page), Some(by_block));
+        // Nothing moves the boundary where all is page-mapped, and nothing is told of it.
+        if target != "all_page" {
+            assert_eq!(levels(device), expected, "{target}");
+        }
+        device.power_cycle().expect("it recovers");
+        assert_eq!(levels(device), expected, "{target}, after a cut");
+        device.audit().expect("sound");
+    }
+}
+
+/// One tenth of forty logical blocks may be page-mapped: four are, and the fifth has one defused.
+#[test]
+fn as_many_logical_blocks_are_page_mapped_as_may_be() {
+    let pairs = [("janus.target", "fixed"), ("janus.fixed_pct", "10")];
+    let config = tiny("janus", 40, &pairs);
+    let mut device = open("janus", &config);
+    let device = device.as_mut();
+    fill(device, &config);
+    for (lbn, defused) in [(1, 0), (2, 0), (3, 0), (4, 0), (5, 1), (6, 2)] {
+        submit(device, &config, Op::Write, 4 * lbn + 2);
+        assert_eq!(event(device, Event::Defusions), defused, "{lbn} were fused");
+    }
+    device.audit().expect("sound");
+}
+
+/// Its pages are trimmed while it is rewritten: when the order breaks there is nothing to copy, and no
+/// block of it is left.
+#[test]
+fn a_rewrite_of_which_every_page_was_trimmed_ends_as_nobodys() {
+    let config = tiny("janus", 40, &[("janus.target", "all_block")]);
+    let mut device = open("janus", &config);
+    let device = device.as_mut();
+    fill(device, &config);
+    (12..14).for_each(|page| submit(device, &config, Op::Write, page));
+    device.submit(&pages(&config, Op::Trim, 12, 4)).expect("it works");
+    assert_eq!(levels(device), (Some(0), Some(156)));
+    (20..24).for_each(|page| submit(device, &config, Op::Write, page));
+    assert_eq!(event(device, Event::BlockRewrites), 1, "that of pages 20 to 23");
+    assert_eq!(event(device, Event::Defusions), 0);
+    assert_eq!(levels(device), (Some(0), Some(156)));
+    (12..16).for_each(|page| submit(device, &config, Op::Write, page));
+    device.audit().expect("sound");
+}
+
+/// Pages of a logical block that were never written: where blocks are written without gaps those in
+/// front of the last one are padded, none behind it; elsewhere none at all.
+#[test]
+fn pads_fill_gaps_and_no_ends_where_blocks_have_none() {
+    for (order, pads) in [("strict", 1), ("ascending_gaps_ok", 0), ("off", 0)] {
+        let pairs = [("janus.target", "all_block"), ("nand.enforce_order", order)];
+        let config = tiny("janus", 40, &pairs);
+        let mut device = open("janus", &config);
+        let device = device.as_mut();
+        [12, 14].into_iter().for_each(|page| submit(device, &config, Op::Write, page));
+        assert_eq!(device.board().meter().programs(Cause::Pad), pads, "{order}");
+        // A rewrite from the front: page 13 is padded again, page 15 is not there.
+        submit(device, &config, Op::Write, 12);
+        submit(device, &config, Op::Write, 40);
+        assert_eq!(device.board().meter().programs(Cause::Pad), 2 * pads, "{order}");
+        // That of page 14, where it had no place behind page 12, was one as well.
+        assert_eq!(event(device, Event::BlockRewrites), 1 + pads, "{order}");
+        device.audit().expect("sound");
+    }
+}

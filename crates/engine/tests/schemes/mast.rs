@@ -256,3 +256,31 @@ fn recovery_counts_live_log_pages_anew_and_takes_every_block_for_warm() {
     }
     assert_eq!(full, [1, 1, 0, 1]);
 }
+
+/// Blocks have 16 pages: more than an eighth of one pays, two live log pages do not.
+#[test]
+fn without_a_minimum_a_block_is_merged_for_more_than_an_eighth_of_its_pages() {
+    let pairs = [LOGS, ("device.pages_per_block", "16"), ("mast.cold_window", "4")];
+    let mut bench = Bench::of("mast", 8, &pairs);
+    // Logical block 1 has three pages in the victim, 2 has two, 5 has one behind ten dead ones.
+    bench.write(&[16, 17, 18, 32, 33]);
+    bench.write(&[80; 11]);
+    bench.write(&[96; 16]);
+    bench.write(&[112]);
+    assert_eq!((bench.meter().merges().full, bench.meter().merges().full_data_blocks), (1, 1));
+    assert_eq!((bench.events(Event::MergedLogPages), bench.events(Event::MigratedPages)), (3, 3));
+    assert_eq!(bench.block(16), bench.block(31), "all of it is in a data block");
+}
+
+/// All four valid and hot, one page of each: of equals the first goes.
+#[test]
+fn of_logical_blocks_with_as_many_log_pages_the_first_of_the_victim_is_merged() {
+    let pairs = [LOGS, ("mast.min_gain", "1"), ("mast.cold_window", "1000000")];
+    let mut bench = Bench::of("mast", 8, &pairs);
+    bench.write(&[9, 5, 17, 13]);
+    bench.write(&[21, 21, 21, 21]);
+    bench.write(&[25]);
+    assert_eq!((bench.merges().2, bench.events(Event::MigratedPages)), (1, 3));
+    assert_eq!(bench.block(9), bench.block(8), "in its data block");
+    assert_ne!(bench.block(5), bench.block(4));
+}

@@ -151,3 +151,6 @@ impl Predictor {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -277,7 +277,12 @@ impl Interval {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use ftlab_flash::board::nand::Payload;
+    use ftlab_flash::board::nand::state::PageKind;
+    use ftlab_flash::board::when::When;
+    use ftlab_flash::meter::BlockRole;
     use ftlab_flash::settings::Groups as _;
+    use ftlab_flash::units::{BlockId, Ppn};
 
     fn config(pairs: &[(&str, &str)]) -> Config {
         let mut config = Config::default();
@@ -353,6 +358,75 @@ mod tests {
         assert_eq!(interval.close(&board), Some(Towards::Map), "all dirty: 1200 against 200");
     }
 
+    /// Two programs, three reads and an erase for the sake of collection, one program for the host's.
+    fn collects(board: &mut Board) {
+        let mut program = |page, cause| {
+            let what = (PageKind::Pad, 0);
+            board.program_payload(Ppn(page), what, Payload::Words(&[]), cause, When::START)
+        };
+        let causes = [Cause::Gc, Cause::Gc, Cause::Host];
+        (0..).zip(causes).for_each(|(page, cause)| _ = program(page, cause).expect("works"));
+        for cause in [Cause::GcMapUpdate, Cause::GcMapUpdate, Cause::GcMapBlock] {
+            let _ = board.read_words(Ppn(0), cause, When::START).expect("works");
+        }
+        (0..3).for_each(|page| _ = board.nand_mut().discard(Ppn(page)));
+        let erased = board.erase(BlockId(0), BlockRole::Data, Cause::Gc, When::START);
+        let _ = erased.expect("works");
+    }
+
+    /// A read is 107 ns, a program 1007, an erase 5000.
+    const TIMES: [(&str, &str); 2] = [("timing.page_transfer", "7ns"), ("timing.erase", "5us")];
+
+    /// All of that was collection, for one page of the host's: 2 * 1007 + 3 * 107 + 5000 = 7335 ns that
+    /// a write from memory would have saved beside its own program.
+    #[test]
+    fn a_write_that_memory_takes_saves_its_share_of_collection() {
+        for (host, map_hits, towards) in [
+            (1, 77, Towards::Data),
+            (1, 78, Towards::Map),
+            // Two host pages: 3667 ns each.
+            (2, 43, Towards::Data),
+            (2, 44, Towards::Map),
+        ] {
+            let config = config(&TIMES);
+            let mut board = Board::new(&config, 1, 0);
+            let mut interval = Interval::new(&board, &config);
+            collects(&mut board);
+            assert_eq!(Marks::of(&board, &interval.costs).collection, 7335);
+            if host == 2 {
+                let what = (PageKind::Pad, 0);
+                let none = Payload::Words(&[]);
+                let programmed =
+                    board.program_payload(Ppn(0), what, none, Cause::Host, When::START);
+                let _ = programmed.expect("works");
+            }
+            (interval.map_hits, interval.write_hits) = (map_hits, 1);
+            assert_eq!(interval.close(&board), Some(towards), "{host} {map_hits}");
+        }
+    }
+
+    /// Differences; where any count fell, measuring began in between, and all of them are counts since.
+    #[test]
+    fn what_happened_since_is_counted_from_where_measuring_began() {
+        let since = |now: [u64; 4]| {
+            let marks = |[collection, host_programs, clean, dirty]: [u64; 4]| {
+                Marks { collection: collection.into(), host_programs, clean, dirty }
+            };
+            let Marks { collection, host_programs, clean, dirty } =
+                marks(now).since(&marks([10, 20, 30, 40]));
+            [collection as u64, host_programs, clean, dirty]
+        };
+        assert_eq!(since([11, 22, 33, 44]), [1, 2, 3, 4]);
+        assert_eq!(since([10, 22, 33, 44]), [0, 2, 3, 4]);
+        assert_eq!(since([11, 20, 33, 44]), [1, 0, 3, 4]);
+        assert_eq!(since([11, 22, 30, 44]), [1, 2, 0, 4]);
+        assert_eq!(since([11, 22, 33, 40]), [1, 2, 3, 0]);
+        assert_eq!(since([10, 20, 30, 40]), [0; 4]);
+        for fallen in [[9, 22, 33, 44], [11, 19, 33, 44], [11, 22, 29, 44], [11, 22, 33, 39]] {
+            assert_eq!(since(fallen), fallen);
+        }
+    }
+
     /// 64 MiB on a device that can use them: a step is 1 MiB, the ghosts are 131,072 entries and
     /// 512 pages and take their bytes first.
     #[test]
@@ -364,6 +438,10 @@ mod tests {
         assert_eq!(partitions.ghost_bytes(), 4 * (131_072 + 512));
         assert_eq!(partitions.budget(), (64 << 20) - partitions.ghost_bytes());
         assert_eq!(partitions.map_bytes(), partitions.budget() / 2);
+        // All but 1/64 of it: entries of 8 bytes, pages of 2048.
+        let most = 66_582_528 - (1 << 20);
+        assert_eq!(partitions.budget() - (1 << 20), most);
+        assert_eq!((partitions.most_entries(), partitions.most_frames()), (8_191_744, 31_999));
         for (towards, other) in [(Towards::Map, Towards::Data), (Towards::Data, Towards::Map)] {
             let mut now = partitions.clone();
             let mut steps = 0;

@@ -146,3 +146,6 @@ impl MapCache for Cache {
         self.runs.self_check()
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -201,6 +201,7 @@ impl Isolation {
 mod tests {
     use super::*;
     use ftlab_flash::settings::Groups as _;
+    use ftlab_flash::units::BlockId;
 
     fn pace(interval: &str) -> Pace {
         let mut config = Config::default();
@@ -239,6 +240,46 @@ mod tests {
         tuned(&mut auto, &[1]);
         auto.forced = true;
         assert_eq!(tuned(&mut auto, &[0, 0]), [4, 4]);
+    }
+
+    /// The area grew at once, and the interval is what it was until the sixteenth log write.
+    #[test]
+    fn the_interval_is_tuned_at_the_end_of_a_period() {
+        let mut auto = pace("auto");
+        (0..15).for_each(|_| auto.log_written(1));
+        assert_eq!(auto.interval, 16);
+        auto.log_written(1);
+        assert_eq!(auto.interval, 8);
+        (0..15).for_each(|_| auto.log_written(0));
+        assert_eq!(auto.interval, 8);
+        auto.log_written(1);
+        assert_eq!(auto.interval, 8, "it is as large as it was");
+    }
+
+    /// Four isolation blocks, two of which must be free before a victim's pages are isolated.
+    #[test]
+    fn after_a_power_cut_the_reserve_stays_free() {
+        let mut config = Config::default();
+        let pairs = [
+            ("faster.mode", "full"),
+            ("faster.isolation_min", "4"),
+            ("faster.isolation_pct", "1"),
+            ("faster.isolation_reserve", "2"),
+        ];
+        pairs.iter().for_each(|(key, value)| config.set(key, value).expect("legal"));
+        let board = Board::new(&config, 1, 0);
+        let mut area = Isolation::new(&board, &config).expect("there is one");
+        let found = |block| Survivor {
+            block: BlockId(block),
+            home: None,
+            owner: None,
+            run: None,
+            newest_data: 0,
+            newest: 0,
+            oldest: 0,
+        };
+        let adopted = [0, 1, 2].map(|block| area.adopt(&board, &found(block)));
+        assert_eq!((adopted, area.len()), ([true, true, false], 2));
     }
 
     #[test]

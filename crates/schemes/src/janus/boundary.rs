@@ -290,6 +290,138 @@ mod tests {
         assert_eq!(boundary.next(Lbn(3)).0, Some(Lbn(0)), "the first that was written in order");
     }
 
+    /// Nine logical blocks: one takes ten writes, two take four each, six one each. With S = 3 and c = 2
+    /// the costs of 0 to 4 page-mapped ones are 48, 28 + 10 / 6, 20 + 28 / 6, 12 + 54 / 6 and
+    /// 10 + 76 / 6, of which that of three is the least: 21.
+    #[test]
+    fn the_target_is_the_number_of_logical_blocks_and_what_is_counted_is_halved() {
+        let pairs = [("janus.eval_every", "24"), ("janus.block_cost", "2000")];
+        let mut boundary = boundary(&pairs, 3);
+        assert_eq!(boundary.most(), 3, "as many as spare blocks at first");
+        boundary.most = 99;
+        for (lbn, writes) in [(1, 10), (2, 4), (3, 4), (4, 1), (5, 1), (6, 1), (7, 1), (8, 1)] {
+            (0..writes).for_each(|_| assert!(!boundary.count(Lbn(lbn), 3, lbn == 1)));
+        }
+        boundary.copied(7);
+        assert!(boundary.count(Lbn(9), 3, false), "the 24th write");
+        assert_eq!(boundary.most(), 3);
+        assert_eq!((boundary.block_writes, boundary.block_copies), (5, 3));
+        assert_eq!([1, 2, 3, 4].map(|lbn| boundary.writes[lbn]), [5, 2, 2, 0]);
+    }
+
+    /// The same workload: with 300 thousandths of a copy a write, none; the costs are 7.2 at 0, and
+    /// 4.2 + 10 / 6 at 1, 3 + 28 / 6 at 2, so that one it is.
+    #[test]
+    fn one_hot_logical_block_is_worth_a_place_where_copies_are_few() {
+        let pairs = [("janus.eval_every", "24"), ("janus.block_cost", "300")];
+        let mut boundary = boundary(&pairs, 3);
+        for (lbn, writes) in [(1, 10), (2, 4), (3, 4), (4, 1), (5, 1), (6, 1), (7, 1), (8, 1)] {
+            (0..writes).for_each(|_| assert!(!boundary.count(Lbn(lbn), 3, false)));
+        }
+        assert!(boundary.count(Lbn(9), 3, false));
+        assert_eq!(boundary.most(), 1);
+    }
+
+    /// A whole block as long as nothing was written into the block-mapped area; then what was measured.
+    #[test]
+    fn a_write_into_the_block_mapped_area_costs_what_was_measured() {
+        let mut boundary = boundary(&[], 10);
+        assert_eq!(boundary.block_cost(), (4, 1));
+        boundary.copied(3);
+        assert_eq!(boundary.block_cost(), (4, 1));
+        boundary.count(Lbn(1), 0, true);
+        boundary.count(Lbn(1), 1, true);
+        boundary.count(Lbn(1), 2, false);
+        assert_eq!(boundary.block_cost(), (3, 2));
+        let given = self::boundary(&[("janus.block_cost", "2500")], 10);
+        assert_eq!(given.block_cost(), (2500, 1000));
+    }
+
+    #[test]
+    fn a_logical_block_is_page_mapped_from_when_it_enters_until_it_leaves() {
+        let mut boundary = boundary(&[], 10);
+        assert!(!boundary.is_page_mapped(Lbn(3)));
+        boundary.enter(Lbn(3));
+        boundary.enter(Lbn(3));
+        assert!(boundary.is_page_mapped(Lbn(3)) && !boundary.is_page_mapped(Lbn(2)));
+        assert_eq!(boundary.page_mapped(), 1);
+        boundary.leave(Lbn(3));
+        boundary.leave(Lbn(3));
+        assert!(!boundary.is_page_mapped(Lbn(3)));
+        assert_eq!(boundary.page_mapped(), 0);
+    }
+
+    /// Who is defused under `janus.defuse_rule = sequential`, if these pages are written, given as
+    /// logical block and page, and logical blocks 1 to 9 are page-mapped.
+    fn sequential(writes: &[(u32, u32)], but: u32) -> (Option<Lbn>, u32) {
+        let mut boundary = boundary(&[("janus.defuse_rule", "sequential")], 10);
+        (1..10).for_each(|lbn| boundary.enter(Lbn(lbn)));
+        for &(lbn, page) in writes {
+            boundary.count(Lbn(lbn), page, false);
+        }
+        boundary.next(Lbn(but))
+    }
+
+    /// From its first page to its last, one after the other; others may be written in between.
+    #[test]
+    fn only_what_was_rewritten_in_order_is_defused_by_the_sequential_rule() {
+        let whole = |lbn: u32| (0..4).map(move |page| (lbn, page));
+        assert_eq!(sequential(&[], 0), (None, 0));
+        assert_eq!(sequential(&Vec::from_iter(whole(5)), 0), (Some(Lbn(5)), 1));
+        assert_eq!(sequential(&[(5, 0), (5, 1), (6, 0), (5, 2), (5, 3)], 0), (Some(Lbn(5)), 1));
+        // It begins anew with each first page.
+        let anew = [(5, 0), (5, 1), (5, 0), (5, 1), (5, 2), (5, 3)];
+        assert_eq!(sequential(&anew, 0), (Some(Lbn(5)), 1));
+        for broken in [
+            [(5, 0), (5, 1), (5, 2), (5, 2)],
+            [(5, 0), (5, 2), (5, 3), (5, 1)],
+            [(5, 1), (5, 2), (5, 3), (5, 0)],
+            [(5, 0), (5, 1), (5, 3), (5, 2)],
+        ] {
+            assert_eq!(sequential(&broken, 0), (None, 0), "{broken:?}");
+        }
+        // The one written longest ago, but not the one in use; who is looked at counts.
+        let two = Vec::from_iter(whole(5).chain(whole(6)));
+        assert_eq!(sequential(&two, 0), (Some(Lbn(5)), 1));
+        assert_eq!(sequential(&two, 5), (Some(Lbn(6)), 2));
+        // One that is written otherwise since, and one that is not page-mapped, are passed over.
+        let since = Vec::from_iter(whole(5).chain([(5, 2)]).chain(whole(6)));
+        assert_eq!(sequential(&since, 0), (Some(Lbn(6)), 2));
+        let unmapped = Vec::from_iter(whole(15).chain(whole(6)));
+        assert_eq!(sequential(&unmapped, 0), (Some(Lbn(6)), 2));
+        assert_eq!(sequential(&Vec::from_iter(whole(15)), 0), (None, 1));
+    }
+
+    /// Twice in order and it is listed once; once it was looked at it can be listed again.
+    #[test]
+    fn what_was_rewritten_in_order_twice_is_listed_once() {
+        let mut boundary = boundary(&[("janus.defuse_rule", "sequential")], 10);
+        boundary.enter(Lbn(5));
+        let whole = |boundary: &mut Boundary| {
+            (0..4).for_each(|page| _ = boundary.count(Lbn(5), page, false));
+        };
+        whole(&mut boundary);
+        whole(&mut boundary);
+        assert_eq!(boundary.next(Lbn(0)), (Some(Lbn(5)), 1));
+        assert_eq!(boundary.next(Lbn(0)), (None, 0));
+        whole(&mut boundary);
+        assert_eq!(boundary.next(Lbn(0)), (Some(Lbn(5)), 1));
+    }
+
+    /// From where it stood the search goes on behind what it found, also if that stayed, and once around.
+    #[test]
+    fn the_search_for_cold_ones_goes_on_behind_the_last_one() {
+        let mut boundary = boundary(&[("janus.defuse_rule", "coldest")], 10);
+        let logical = boundary.writes.len() as u32;
+        [10, 20].into_iter().for_each(|lbn| boundary.enter(Lbn(lbn)));
+        assert_eq!(boundary.next(Lbn(0)), (Some(Lbn(10)), 11));
+        assert_eq!(boundary.next(Lbn(0)), (Some(Lbn(20)), 10));
+        assert_eq!(boundary.next(Lbn(0)), (Some(Lbn(10)), logical - 10));
+        boundary.enter(Lbn(logical - 1));
+        assert_eq!(boundary.next(Lbn(20)), (Some(Lbn(logical - 1)), logical - 11));
+        assert_eq!(boundary.next(Lbn(0)), (Some(Lbn(10)), 11), "from the first one on again");
+    }
+
     /// What is found is what a walk past every logical block finds, in as many steps.
     #[test]
     fn the_coldest_are_found_as_by_a_walk() {
