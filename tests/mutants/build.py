@@ -64,10 +64,11 @@ class Copy:
             if not source.exists():
                 continue
             if not name.endswith((".rs", ".toml", ".lock")):
-                (self.tree / name).parent.mkdir(parents=True, exist_ok=True)
-                self.written.add(self.tree / name)
-                if not (self.tree / name).exists():
-                    shutil.copy(source, self.tree / name)
+                copied = self.tree / name
+                copied.parent.mkdir(parents=True, exist_ok=True)
+                self.written.add(copied)
+                if not copied.exists() or copied.read_bytes() != source.read_bytes():
+                    shutil.copy(source, copied)
                 continue
             text = source.read_text()
             if name in by_file:
