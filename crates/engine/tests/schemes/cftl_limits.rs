@@ -353,8 +353,7 @@ fn the_entry_in_use_stays_when_collection_joins_it_to_the_one_that_leaves() {
 /// Two entries of one page each: both are there after two reads, and no run answers.
 #[test]
 fn the_page_table_holds_as_many_entries_as_it_may() {
-    let pairs =
-        [("cftl.cache_bytes", "16B"), ("cftl.run_len_bits", "0"), ("cftl.convert", "off")];
+    let pairs = [("cftl.cache_bytes", "16B"), ("cftl.run_len_bits", "0"), ("cftl.convert", "off")];
     let config = tiny("cftl", 170, &pairs);
     let mut device = open("cftl", &config);
     let device = device.as_mut();

@@ -9,6 +9,8 @@ use ftlab_engine::request::Op;
 use ftlab_engine::schemes::{self, Memory};
 use ftlab_engine::ssd::{Device, DeviceError};
 
+type Pairs<'a> = &'a [(&'a str, &'a str)];
+
 /// Logical blocks of three map pages.
 const LARGE: u64 = 300;
 
@@ -233,12 +235,14 @@ fn bytes(config: &Config, structure: &str) -> u64 {
 /// quarter each is 16 pages, and half are entries of 8 bytes. Entries that are given take what they
 /// need from the caches that are not: from that for frequency first.
 #[test]
-fn entries_that_are_given_take_room_from_the_page_caches() {
-    let cases: [(&[(&str, &str)], [u64; 3]); 6] = [
+fn entries_that_are_given_take_their_room_from_the_page_caches() {
+    let cases: [(Pairs<'_>, [u64; 3]); 7] = [
         (&[], [2048, 16, 16]),
         // 20,800 bytes leave 23 pages.
         (&[("dac.l1_entries", "2600")], [2600, 16, 7]),
         (&[("dac.l1_entries", "2600"), ("dac.freq_pages", "10")], [2600, 13, 10]),
+        // 22,528 bytes leave just 20.
+        (&[("dac.l1_entries", "2816")], [2816, 16, 4]),
         (&[("dac.l1_entries", "3600")], [3600, 7, 0]),
         (&[("dac.l1_entries", "4096")], [4096, 0, 0]),
         (&[("dac.l1_entries", "5000")], [5000, 0, 0]),
@@ -259,9 +263,9 @@ fn sizes_that_are_given_fit_the_budget_or_are_refused() {
     let none = [("dac.spatial_pages", "0"), ("dac.freq_pages", "0")];
     let entries = |count| tiny("dac", 24, &[none[0], none[1], ("dac.l1_entries", count)]);
     let own = ["cached_entries", "spatial_pages", "frequent_pages"];
-    let beside = (row.ram_use)(&entries("10")).into_iter().filter(|one| {
-        one.memory == Memory::Sram && !own.contains(&one.structure)
-    });
+    let beside = (row.ram_use)(&entries("10"))
+        .into_iter()
+        .filter(|one| one.memory == Memory::Sram && !own.contains(&one.structure));
     let exact = beside.map(|one| one.bytes).sum::<u64>() + 80;
     let checked = |mut config: Config, bytes: u64| {
         config.set("device.ram_bytes", &bytes.to_string()).expect("legal");

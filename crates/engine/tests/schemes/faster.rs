@@ -438,3 +438,18 @@ fn a_victim_of_which_pages_stayed_was_not_dead() {
     assert_eq!((bench.events(Event::SecondChanceCopies), bench.erases().1), (2, 1));
     assert_eq!(bench.events(Event::DeadLogBlocks), 0);
 }
+
+/// A page that stays because its victim has few was given a chance only if there are any: its rewrite
+/// proves none right otherwise.
+#[test]
+fn where_there_are_no_chances_none_is_counted_as_rewritten() {
+    for (chances, rewritten) in [("0", 0), ("1", 1)] {
+        let few = ("faster.copy_all_below", "3");
+        let pairs = [LOGS, FULL, ISOLATION[0], ISOLATION[2], few, ("faster.max_chances", chances)];
+        let mut bench = Bench::of("faster", 8, &pairs);
+        bench.write(&[5, 6, 6, 6, 9, 9, 9, 9, 13]);
+        assert_eq!(moves(&bench), [2, 0, 0, 0], "5 and 6 stay");
+        bench.write(&[5]);
+        assert_eq!(moves(&bench)[1], rewritten, "{chances} chances");
+    }
+}

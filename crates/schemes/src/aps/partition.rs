@@ -409,8 +409,11 @@ mod tests {
     #[test]
     fn what_happened_since_is_counted_from_where_measuring_began() {
         let since = |now: [u64; 4]| {
-            let marks = |[collection, host_programs, clean, dirty]: [u64; 4]| {
-                Marks { collection: collection.into(), host_programs, clean, dirty }
+            let marks = |[collection, host_programs, clean, dirty]: [u64; 4]| Marks {
+                collection: collection.into(),
+                host_programs,
+                clean,
+                dirty,
             };
             let Marks { collection, host_programs, clean, dirty } =
                 marks(now).since(&marks([10, 20, 30, 40]));

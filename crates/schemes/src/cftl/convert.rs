@@ -151,16 +151,22 @@ impl Cftl {
                 (done, _) = self.base.write_back_part(board, part, Cause::Convert, done)?;
             }
         }
-        match self.block_of(board, lbn) {
-            Some(block) if !self.has_changed(lbn, None) => {
+        match self.known_block(board, lbn) {
+            Some(block) => {
                 board.event(Event::Conversions, 1);
                 self.base.map.cache.blocks.map(lbn);
                 self.cache_block(board, (lbn, block), done);
                 self.base.map.cache.drop_runs_within(lbn);
             }
-            _ => board.event(Event::AbortedConversions, 1),
+            None => board.event(Event::AbortedConversions, 1),
         }
         Ok(done)
+    }
+
+    /// The block of a logical block whose pages lie there at their places, if the page map on flash says
+    /// so: what memory alone knows a block-mapped one would lose.
+    pub(super) fn known_block(&self, board: &Board, lbn: Lbn) -> Option<BlockId> {
+        self.block_of(board, lbn).filter(|_| !self.has_changed(lbn, None))
     }
 
     /// Whether memory alone knows where a page of a logical block is, in one of its translation

@@ -1,9 +1,7 @@
-use super::candidates::Candidates;
-use super::settings::{Config, ConvertWhen};
-use ftlab_flash::board::nand::geometry::Geometry;
+use super::*;
+use ftlab_flash::meter::Cause;
+use ftlab_flash::request::RequestShape;
 use ftlab_flash::settings::Groups as _;
-use ftlab_flash::units::Lpn;
-use ftlab_ftl::parts::data_blocks::Lbn;
 
 /// Of 200 logical blocks of four pages each.
 fn candidates(pairs: &[(&str, &str)]) -> Candidates {
@@ -106,4 +104,36 @@ fn conversions_are_behind_collection_in_gaps_both_or_neither() {
     let told = |when: ConvertWhen| (when.behind_collection(), when.in_gaps());
     let expected = [(true, true), (true, false), (false, true), (false, false)];
     assert_eq!([Both, Gc, Idle, Off].map(told), expected);
+}
+
+fn write(cftl: &mut Cftl, board: &mut Board, lpn: u32) {
+    let request = RequestShape { first_lpn: Lpn(lpn), pages: 1, index: 0, sectors: 1, hint: None };
+    let io = PageIo { lpn: Lpn(lpn), sectors: 1, cause: Cause::Host, data: Tag(1), request };
+    let _ = cftl.write(board, &io, When::START).expect("nothing fails");
+}
+
+/// Four pages lie in a block, each at its place. Only when the map on flash says so too can the block
+/// table answer for them: what it holds leaves memory without being written.
+#[test]
+fn a_logical_block_is_not_block_mapped_while_memory_alone_knows_where_it_is() {
+    let mut config = Config::default();
+    let pairs = [
+        ("device.pages_per_block", "4"),
+        ("device.page_bytes", "512"),
+        ("device.blocks_per_plane", "150"),
+    ];
+    pairs.iter().for_each(|(key, value)| config.set(key, value).expect("legal"));
+    config.device.set_capacity(100 * 4 * 512, 150);
+    let mut board = Board::new(&config, 1, Cftl::payload_pages(&config));
+    let mut cftl = Cftl::format(&mut board, &config, 1).expect("it is large enough");
+    (0..4).for_each(|lpn| write(&mut cftl, &mut board, lpn));
+    let block = cftl.block_of(&board, Lbn(0));
+    assert!(block.is_some(), "the first block that was written");
+    assert_eq!(cftl.known_block(&board, Lbn(0)), None);
+    let _ = cftl.clean_map(&mut board, When::START).expect("nothing fails");
+    assert_eq!(cftl.known_block(&board, Lbn(0)), block);
+    // A page of it is written elsewhere, and that is known to both.
+    write(&mut cftl, &mut board, 2);
+    let _ = cftl.clean_map(&mut board, When::START).expect("nothing fails");
+    assert_eq!(cftl.known_block(&board, Lbn(0)), None);
 }

@@ -309,17 +309,20 @@ mod tests {
         assert_eq!([1, 2, 3, 4].map(|lbn| boundary.writes[lbn]), [5, 2, 2, 0]);
     }
 
-    /// The same workload: with 300 thousandths of a copy a write, none; the costs are 7.2 at 0, and
-    /// 4.2 + 10 / 6 at 1, 3 + 28 / 6 at 2, so that one it is.
+    /// The same workload with 300 thousandths of a copy a write. With S = 3 the costs are 7.2 at 0,
+    /// 4.2 + 10 / 6 at 1 and 3 + 28 / 6 at 2, so that one has a place; with S = 10 they are
+    /// 4.2 + 10 / 20 at 1, 3 + 28 / 20 at 2 and 1.8 + 54 / 20 at 3: two have.
     #[test]
-    fn one_hot_logical_block_is_worth_a_place_where_copies_are_few() {
-        let pairs = [("janus.eval_every", "24"), ("janus.block_cost", "300")];
-        let mut boundary = boundary(&pairs, 3);
-        for (lbn, writes) in [(1, 10), (2, 4), (3, 4), (4, 1), (5, 1), (6, 1), (7, 1), (8, 1)] {
-            (0..writes).for_each(|_| assert!(!boundary.count(Lbn(lbn), 3, false)));
+    fn the_more_blocks_are_spare_the_more_are_page_mapped() {
+        for (spare, most) in [(3, 1), (10, 2)] {
+            let pairs = [("janus.eval_every", "24"), ("janus.block_cost", "300")];
+            let mut boundary = boundary(&pairs, spare);
+            for (lbn, writes) in [(1, 10), (2, 4), (3, 4), (4, 1), (5, 1), (6, 1), (7, 1), (8, 1)] {
+                (0..writes).for_each(|_| assert!(!boundary.count(Lbn(lbn), 3, false)));
+            }
+            assert!(boundary.count(Lbn(9), 3, false));
+            assert_eq!(boundary.most(), most, "{spare} spare blocks");
         }
-        assert!(boundary.count(Lbn(9), 3, false));
-        assert_eq!(boundary.most(), 1);
     }
 
     /// A whole block as long as nothing was written into the block-mapped area; then what was measured.

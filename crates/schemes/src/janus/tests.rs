@@ -8,8 +8,11 @@ use ftlab_flash::settings::Groups as _;
 fn the_page_mapped_area_begins_as_large_as_the_spare_blocks() {
     for (planes, blocks, spare) in [("1", "160", 160 - 100 - 10), ("4", "40", 160 - 100 - 40)] {
         let mut config = Config::default();
-        let pairs =
-            [("device.pages_per_block", "4"), ("device.planes", planes), ("device.page_bytes", "512")];
+        let pairs = [
+            ("device.pages_per_block", "4"),
+            ("device.planes", planes),
+            ("device.page_bytes", "512"),
+        ];
         pairs.iter().for_each(|(key, value)| config.set(key, value).expect("legal"));
         config.device.set_capacity(100 * 4 * 512, 0);
         config.set("device.blocks_per_plane", blocks).expect("legal");

@@ -6,7 +6,8 @@ use ftlab_flash::settings::Groups as _;
 fn the_host_copies_as_many_pages_at_once_as_a_zone_has() {
     let copies = |pairs: &[(&str, &str)]| {
         let mut config = Config::default();
-        let shape = [("device.pages_per_block", "4"), ("device.channels", "4"), ("device.dies", "2")];
+        let shape =
+            [("device.pages_per_block", "4"), ("device.channels", "4"), ("device.dies", "2")];
         for (key, value) in shape.iter().chain(pairs) {
             config.set(key, value).expect("legal");
         }
