@@ -34,8 +34,8 @@ pub enum Command {
     Run(RunArguments),
     /// Run several schemes on the same device and workload and compare them
     Compare(CompareArguments),
-    /// Run every combination of schemes, settings, workloads and devices, into a folder that any number
-    /// of processes may share
+    /// Run every combination of schemes, settings, workloads and devices, into a folder that any
+    /// number of processes may share
     Sweep(SweepArguments),
     /// Serve a simulated drive as a network block device (NBD), with real data behind it
     Serve(ServeArguments),
@@ -390,9 +390,9 @@ pub struct RecordingArguments {
     /// worst requests one by one (simulating takes up to three times as long)
     #[arg(long)]
     pub tail: bool,
-    /// What the device did for the requests of --probe, else for the first 2000, as trace events for
-    /// Perfetto (ui.perfetto.dev), to a new file that ends in .json (compare: FILE-SCHEME.json); at
-    /// most 30,000 operations
+    /// What the device did for the requests of --probe, else for the first 2000, as trace events
+    /// for Perfetto (ui.perfetto.dev), to a new file that ends in .json (compare:
+    /// FILE-SCHEME.json); at most 30,000 operations
     #[arg(long, value_name = "FILE")]
     pub trace_out: Option<PathBuf>,
 }
@@ -437,14 +437,16 @@ pub struct ServeArguments {
     /// Where clients find the drive: unix:PATH or tcp:127.0.0.1:PORT (port 0: any that is free)
     #[arg(long, value_name = "unix:PATH|tcp:HOST:PORT")]
     pub listen: String,
-    /// Show the drive on a page while it serves, at http://127.0.0.1:PORT (port 0: any that is free)
+    /// Show the drive on a page while it serves, at http://127.0.0.1:PORT (port 0: any that is
+    /// free)
     #[arg(long, value_name = "HOST:PORT")]
     pub http: Option<String>,
-    /// Listen on addresses that other machines reach; whoever reaches them reads and writes the drive
+    /// Listen on addresses that other machines reach; whoever reaches them reads and writes the
+    /// drive
     #[arg(long)]
     pub listen_anyone: bool,
-    /// Keep the drive in this folder, new or that of a drive of the same scheme and settings, so that it
-    /// outlives this process
+    /// Keep the drive in this folder, new or that of a drive of the same scheme and settings, so
+    /// that it outlives this process
     #[arg(long, value_name = "DIR")]
     pub store: Option<PathBuf>,
     /// Length of the folder's log that is followed by a new checkpoint: more of it is read at a
@@ -459,8 +461,8 @@ pub struct ServeArguments {
     /// times slower)
     #[arg(long, value_name = "off|real[:SCALE]", default_value = "off")]
     pub timing: String,
-    /// What is done to the device before it is served: none | fill | random:Nx | wipc | steady[:Nx];
-    /// what that wrote reads as zeroes
+    /// What is done to the device before it is served: none | fill | random:Nx | wipc |
+    /// steady[:Nx]; what that wrote reads as zeroes
     #[arg(long, value_name = "MODE", default_value = "none")]
     pub precondition: String,
     /// Seed of every random stream

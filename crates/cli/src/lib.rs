@@ -45,9 +45,9 @@ pub use output::identify;
 pub const COMMIT: &str = env!("FTLAB_COMMIT");
 
 /// Runs the command of these words, of which the first is the program's name, and returns its exit
-/// code: 0 done, 1 the run failed, 2 usage or bad input, 130 Ctrl-C, 143 SIGTERM. Prints to standard
-/// output and standard error. Commands that take long watch for signals from then on, for the rest
-/// of the process: a second one ends it.
+/// code: 0 done, 1 the run failed, 2 usage or bad input, 130 Ctrl-C, 143 SIGTERM. Prints to
+/// standard output and standard error. Commands that take long watch for signals from then on, for
+/// the rest of the process: a second one ends it.
 pub fn main(words: impl IntoIterator<Item = OsString>) -> u8 {
     let code = match Arguments::try_parse_from(words) {
         Ok(arguments) => obey(&arguments),

@@ -103,8 +103,8 @@ fn found(serving: &Serving, folder: Option<Folder<'_>>, observer: &dyn Observer)
 }
 
 impl Drive {
-    /// Makes the device and prepares it, or finds it in a store. `record`: the requests go there as a
-    /// compact trace.
+    /// Makes the device and prepares it, or finds it in a store. `record`: the requests go there as
+    /// a compact trace.
     ///
     /// # Errors
     /// Those of [`Serving::open`], a store that cannot be used, a record that cannot be begun.
@@ -170,13 +170,14 @@ impl Drive {
         })
     }
 
-    /// From now on every `n`th page that is written keeps the data of the version before it, without
-    /// a word to its client: for tests that must find that out.
+    /// From now on every `n`th page that is written keeps the data of the version before it,
+    /// without a word to its client: for tests that must find that out.
     pub fn lose_every(&self, n: Option<NonZero<u64>>) {
         self.medium().canary = n;
     }
 
-    /// How long the scheme's recovery took, in simulated time, where the drive was found in a store.
+    /// How long the scheme's recovery took, in simulated time, where the drive was found in a
+    /// store.
     #[must_use]
     pub fn recovered_in(&self) -> Option<Nanos> {
         self.recovered
@@ -244,8 +245,8 @@ impl Drive {
         })
     }
 
-    /// The result so far, as of a run. `command`: what serves the like again; `audited`: after a look
-    /// at the whole device, during which nobody is answered.
+    /// The result so far, as of a run. `command`: what serves the like again; `audited`: after a
+    /// look at the whole device, during which nobody is answered.
     ///
     /// # Errors
     /// The audit did not pass.

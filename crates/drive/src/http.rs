@@ -1,7 +1,8 @@
-//! A small HTTP/1.1 server for pages of this machine: it answers GET and HEAD, and knows nothing of what.
+//! A small HTTP/1.1 server for pages of this machine: it answers GET and HEAD, and knows nothing of
+//! what.
 //!
-//! What a client sends is bounded in length and in time, and whoever sends anything else gets an error
-//! of the protocol (RFC 9112) and is left. There are no bodies, no ranges and no encryption.
+//! What a client sends is bounded in length and in time, and whoever sends anything else gets an
+//! error of the protocol (RFC 9112) and is left. There are no bodies, no ranges and no encryption.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -49,8 +50,8 @@ const POLICY: &str = "default-src 'none'; script-src 'unsafe-inline'; style-src 
 /// The listener cannot be used.
 pub fn serve(listener: &TcpListener, stop: &AtomicBool, pages: &Pages<'_>) -> io::Result<()> {
     listener.set_nonblocking(true)?;
-    // A page of another site may have its own name point here, and its scripts would read the answers:
-    // who listens on the loopback alone answers to its names alone.
+    // A page of another site may have its own name point here, and its scripts would read the
+    // answers: who listens on the loopback alone answers to its names alone.
     let local = listener.local_addr()?.ip().is_loopback();
     let open = Connections::default();
     thread::scope(|scope| {
@@ -178,8 +179,8 @@ fn converse(client: &Client, local: bool, stop: &AtomicBool, pages: &Pages<'_>) 
     }
 }
 
-/// The next head, without the empty line behind it; `None` where the client left, or nothing came in
-/// time. A head that is too long is told as it is.
+/// The next head, without the empty line behind it; `None` where the client left, or nothing came
+/// in time. A head that is too long is told as it is.
 fn receive(
     client: &Client,
     received: &mut Vec<u8>,

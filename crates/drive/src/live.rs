@@ -1,5 +1,6 @@
-//! What a drive tells while it serves: counts over time, its blocks, and what it reclaimed lately, as
-//! JSON. Counts are the device's own; whoever asks holds requests up for as long as copying them takes.
+//! What a drive tells while it serves: counts over time, its blocks, and what it reclaimed lately,
+//! as JSON. Counts are the device's own; whoever asks holds requests up for as long as copying them
+//! takes.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -205,8 +206,8 @@ impl<'a> Live<'a> {
 /// Blocks, several to a cell where there are many.
 #[derive(Default)]
 struct Cells {
-    /// A letter each: `.` erased, `d` data, `l` log, `m` map and the like, `x` out of use; of several
-    /// blocks what most are.
+    /// A letter each: `.` erased, `d` data, `l` log, `m` map and the like, `x` out of use; of
+    /// several blocks what most are.
     states: String,
     valid: Vec<u32>,
     stale: Vec<u32>,

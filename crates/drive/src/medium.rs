@@ -1,5 +1,5 @@
-//! The device and the bytes behind what it finds: what one request does to both, to the store and to
-//! the record.
+//! The device and the bytes behind what it finds: what one request does to both, to the store and
+//! to the record.
 
 use std::collections::BTreeSet;
 use std::fs::File;

@@ -1,10 +1,10 @@
 //! The data of pages, by the version that a page carries.
 //!
-//! A page of flash carries the number of the version that was programmed into it, and so does a copy
-//! of it: these numbers are what the scheme moves about, and the only way to the bytes. The bytes of a
-//! version are kept once, for as long as some page of flash carries it, or the device holds it in
-//! memory; nothing here knows a logical address. So a page that is found where another one lies reads
-//! as that other one, and what was erased is gone.
+//! A page of flash carries the number of the version that was programmed into it, and so does a
+//! copy of it: these numbers are what the scheme moves about, and the only way to the bytes. The
+//! bytes of a version are kept once, for as long as some page of flash carries it, or the device
+//! holds it in memory; nothing here knows a logical address. So a page that is found where another
+//! one lies reads as that other one, and what was erased is gone.
 
 use std::collections::{HashMap, VecDeque};
 use std::io;

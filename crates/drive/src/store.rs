@@ -78,8 +78,8 @@ pub struct Store {
 }
 
 impl Store {
-    /// Opens a folder that holds a drive of this shape, with what it holds; or makes a new one, with
-    /// nothing.
+    /// Opens a folder that holds a drive of this shape, with what it holds; or makes a new one,
+    /// with nothing.
     ///
     /// # Errors
     /// [`ftlab_lab::Error::Usage`]: a folder that holds something else, or another drive, or is in

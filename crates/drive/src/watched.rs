@@ -1,5 +1,5 @@
-//! What was reclaimed lately, written down while somebody watches: which pages of an erased block were
-//! moved before, and where to. Told by the gate's record of operations alone.
+//! What was reclaimed lately, written down while somebody watches: which pages of an erased block
+//! were moved before, and where to. Told by the gate's record of operations alone.
 //!
 //! Nothing here decides anything, and who does not watch pays nothing.
 

@@ -238,8 +238,8 @@ fn connections_on_which_nothing_is_asked_keep_nobody_out() {
             // Every second one has begun, and says no more.
             if number % 2 == 0 {
                 stream.write_all(b"GET / HT").unwrap();
-                // Who was silent for longest goes by when the server heard of a byte, not by when it
-                // was sent: it hears of this one before others come.
+                // Who was silent for longest goes by when the server heard of a byte, not by when
+                // it was sent: it hears of this one before others come.
                 thread::sleep(Duration::from_millis(20));
             }
             idle.push(stream);

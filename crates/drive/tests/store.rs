@@ -1,5 +1,5 @@
-//! A drive outlives its process: what was flushed is there, what was trimmed and flushed is not, and
-//! what is damaged is refused.
+//! A drive outlives its process: what was flushed is there, what was trimmed and flushed is not,
+//! and what is damaged is refused.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -41,8 +41,8 @@ fn read(drive: &Drive) -> Vec<u8> {
     bytes
 }
 
-/// Rounds of writes and trims, a flush, more writes, and the end of the process: dropped, as nothing
-/// is written then. Of what came behind the flush each sector is as before or as after it.
+/// Rounds of writes and trims, a flush, more writes, and the end of the process: dropped, as
+/// nothing is written then. Of what came behind the flush each sector is as before or as after it.
 fn survives(scheme: &str, set: &[&str]) {
     let folder = tempfile::tempdir().unwrap();
     let mut rng = Rng::new(3, Purpose::Workload);

@@ -208,8 +208,8 @@ fn fit_lines(row: &Row, config: &mut Config) {
     }
 }
 
-/// Copies that stay in their plane go neither with stripes, nor do pages that are passed over for them with
-/// most other things.
+/// Copies that stay in their plane go neither with stripes, nor do pages that are passed over for
+/// them with most other things.
 fn fit_copies(row: &Row, config: &mut Config) {
     let mut alone = Config::default();
     alone.gc.skip_for_parity = true;

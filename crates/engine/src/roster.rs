@@ -1,8 +1,8 @@
-//! THE table of schemes: a row names the scheme, its type, and its group of settings. Where a scheme
-//! stands on others, the third part of its row says how it gets their settings as well.
+//! THE table of schemes: a row names the scheme, its type, and its group of settings. Where a
+//! scheme stands on others, the third part of its row says how it gets their settings as well.
 //!
-//! A new scheme is one file in `ftlab-schemes`, its `mod` line there, and its row here. Names on the
-//! command line, in results and in tests come from the table.
+//! A new scheme is one file in `ftlab-schemes`, its `mod` line there, and its row here. Names on
+//! the command line, in results and in tests come from the table.
 
 use ftlab_flash::settings::Group;
 use ftlab_schemes::*;

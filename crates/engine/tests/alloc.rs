@@ -70,7 +70,8 @@ fn nothing_is_allocated_after_format() {
             false => mixed(&config, 4000, 1),
         };
         if row.reads_content {
-            // Which versions stand for which contents is no memory of the device: all are met first.
+            // Which versions stand for which contents is no memory of the device: all are met
+            // first.
             for request in requests.drain(..1500) {
                 device.submit(&request).unwrap_or_else(|error| panic!("{scheme}: {error}"));
             }

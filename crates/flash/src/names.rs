@@ -291,14 +291,14 @@ named! {
         CacheSearchSteps = "cache_search_steps",
         /// Victims reclaimed in idle gaps.
         IdleVictims = "idle_victims",
-        /// Pages that found no room in a block of their class, for want of free ones, and opened none
-        /// (`gc.placement`).
+        /// Pages that found no room in a block of their class, for want of free ones, and opened
+        /// none (`gc.placement`).
         ClassesBorrowed = "classes_borrowed",
         /// Full blocks that went to another group as they were, without a copy: beyond a size that
         /// shrank, of a group that was given up, or without an invalid page (`midas`).
         BlocksHandedOn = "blocks_handed_on",
-        /// Pages of the host that came without a hint, and went to the first handle (`gc.placement =
-        /// hint`).
+        /// Pages of the host that came without a hint, and went to the first handle (`gc.placement
+        /// = hint`).
         PagesWithoutHint = "pages_without_hint",
         /// Those whose hint names no handle, and that went to the last one.
         PagesBeyondHandles = "pages_beyond_handles",
@@ -339,7 +339,8 @@ named! {
         /// Pages of stripes that were completed without parity, the die or block for it having
         /// failed.
         UnprotectedPages = "unprotected_pages",
-        /// Pages that hold nothing, programmed to complete a stripe at a flush (`rain.flush = pad`).
+        /// Pages that hold nothing, programmed to complete a stripe at a flush (`rain.flush =
+        /// pad`).
         PaddedStripePages = "padded_stripe_pages",
         /// Dies that failed as a whole (`nand.failing_die`).
         FailedDies = "failed_dies",
@@ -377,7 +378,8 @@ named! {
         Cascades = "cascades",
         /// Entries that they moved down.
         CascadeSteps = "cascade_steps",
-        /// Pages whose content was hashed before they were written, padding of a buffer's among them.
+        /// Pages whose content was hashed before they were written, padding of a buffer's among
+        /// them.
         HashedPages = "hashed_pages",
         /// Those of them whose content was on flash already: nothing was programmed.
         ValueHits = "value_hits",
@@ -388,11 +390,11 @@ named! {
         /// Pages that were programmed without being hashed, because another page of their request
         /// was new.
         SampledOut = "sampled_out",
-        /// Pages whose content was found to be on flash already after they had been programmed: they
-        /// joined that page.
+        /// Pages whose content was found to be on flash already after they had been programmed:
+        /// they joined that page.
         JoinedPages = "joined_pages",
-        /// Pages whose content was there, which were programmed all the same, or in idle time stayed
-        /// where they were, because nothing more can be shared.
+        /// Pages whose content was there, which were programmed all the same, or in idle time
+        /// stayed where they were, because nothing more can be shared.
         SharingRefused = "sharing_refused",
         /// Pages on flash whose references were counted anew, so that those without any were freed.
         ReferenceRecounts = "reference_recounts",
@@ -426,8 +428,8 @@ named! {
         ZoneCloses = "zone_closes",
         /// Pages that the host's collection read and wrote again.
         HostCopies = "host_copies",
-        /// Bytes over the link in both directions beside requests: of these pages, and of pages that a
-        /// write covers in part.
+        /// Bytes over the link in both directions beside requests: of these pages, and of pages
+        /// that a write covers in part.
         LogLinkBytes = "log_link_bytes",
     }
 }

@@ -99,7 +99,8 @@ pub struct RequestShape {
     pub pages: u32,
     /// This page's place in the request, `0 .. pages`.
     pub index: u32,
-    /// Its size in sectors of 512 bytes: less than its pages hold where it begins or ends inside one.
+    /// Its size in sectors of 512 bytes: less than its pages hold where it begins or ends inside
+    /// one.
     pub sectors: u32,
     /// What the host says about where it belongs (`host.hints`); none: nothing.
     pub hint: Option<u8>,

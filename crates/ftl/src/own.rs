@@ -1,10 +1,11 @@
 //! Own policies: choices that a program which uses ftlab as a library makes itself, where otherwise
 //! a policy of a table would.
 //!
-//! It names a candidate, and the parts do the rest: laws, clock, counts and audit are those of every
-//! run. It is asked per collection or per miss, never per look-up, and told of neither time nor
-//! content. A victim that does not fit into what is free is not taken: then the one with fewest valid
-//! pages goes. A device that is duplicated shares its policies with the duplicate. What it remembers is lost in a power cut, and is in no account of memory.
+//! It names a candidate, and the parts do the rest: laws, clock, counts and audit are those of
+//! every run. It is asked per collection or per miss, never per look-up, and told of neither time
+//! nor content. A victim that does not fit into what is free is not taken: then the one with fewest
+//! valid pages goes. A device that is duplicated shares its policies with the duplicate. What it
+//! remembers is lost in a power cut, and is in no account of memory.
 
 use std::fmt;
 use std::sync::Arc;

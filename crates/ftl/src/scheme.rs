@@ -241,8 +241,8 @@ pub trait Scheme: Clone + Send + Sync + 'static {
         Ok(None)
     }
 
-    /// Moves a block whose data cannot wait for a gap, if one can be moved, and does nothing else: one
-    /// step. Of schemes that leave their blocks to page space ([`Scheme::DIVIDES_DATA`]).
+    /// Moves a block whose data cannot wait for a gap, if one can be moved, and does nothing else:
+    /// one step. Of schemes that leave their blocks to page space ([`Scheme::DIVIDES_DATA`]).
     fn refresh_at_once(&mut self, _board: &mut Board, _after: When) -> Result<Option<When>, Fault> {
         Ok(None)
     }
@@ -265,8 +265,8 @@ pub trait Scheme: Clone + Send + Sync + 'static {
         Ok(after)
     }
 
-    /// What came before was preparation: what a scheme observes of its workload may begin anew here,
-    /// where its settings say so. Flash, maps and caches stay.
+    /// What came before was preparation: what a scheme observes of its workload may begin anew
+    /// here, where its settings say so. Flash, maps and caches stay.
     fn measuring_begins(&mut self, _board: &mut Board) {}
 
     /// Where a page is; changes nothing and costs nothing.

@@ -125,8 +125,8 @@ impl SharedSettings {
         Ok(())
     }
 
-    /// Pages are passed over for copies that stay in their plane, in blocks of a plane, a victim at a
-    /// time.
+    /// Pages are passed over for copies that stay in their plane, in blocks of a plane, a victim at
+    /// a time.
     fn check_skips(&self) -> Result<(), SettingError> {
         if !self.gc.skip_for_parity {
             return Ok(());
@@ -209,8 +209,8 @@ impl SharedSettings {
         self.data_streams() + 1 + u32::from(self.slc.is_on())
     }
 
-    /// Whether gaps between requests may be used to move what failed or is to be refreshed, whatever
-    /// `gc.mode` says.
+    /// Whether gaps between requests may be used to move what failed or is to be refreshed,
+    /// whatever `gc.mode` says.
     pub fn repairs(&self) -> bool {
         self.rain.stripe > 0 || self.refresh.moves_data()
     }

@@ -1,7 +1,7 @@
-//! Entry points for fuzzing, shared by the libFuzzer targets and by the tests on the stable toolchain:
-//! files that users write, and files of ours that are read back. Whatever the bytes, each is refused in
-//! words or means what it says; every function tells which of the two it was. Nothing here is part of
-//! the interface.
+//! Entry points for fuzzing, shared by the libFuzzer targets and by the tests on the stable
+//! toolchain: files that users write, and files of ours that are read back. Whatever the bytes,
+//! each is refused in words or means what it says; every function tells which of the two it was.
+//! Nothing here is part of the interface.
 
 use std::fs;
 use std::ops::ControlFlow;
@@ -130,8 +130,8 @@ fn chosen(number: usize) -> Chosen {
     Chosen { name: name.to_owned(), by_name: true, row, config }
 }
 
-/// A snapshot in the input of [`fuzz_snapshot`]: the file, and the device that it is read for. Where the
-/// first byte says so the digest at its end is made right.
+/// A snapshot in the input of [`fuzz_snapshot`]: the file, and the device that it is read for.
+/// Where the first byte says so the digest at its end is made right.
 fn snapshot_of(data: &[u8]) -> Option<(Vec<u8>, Chosen)> {
     let (&choice, rest) = data.split_first()?;
     let mut bytes = rest.to_vec();
@@ -175,11 +175,12 @@ fn image_of(mut body: &[u8], chosen: &Chosen) -> Result<Vec<u8>, String> {
     Ok(written)
 }
 
-/// Files of snapshots, as [`snapshot_of`] finds them: what is no snapshot is refused, and what is put onto
-/// the flash lies there as it was said, so that it is the same when it is saved and put back.
+/// Files of snapshots, as [`snapshot_of`] finds them: what is no snapshot is refused, and what is
+/// put onto the flash lies there as it was said, so that it is the same when it is saved and put
+/// back.
 ///
-/// The scheme's recovery is none of it: a digest that is right says that the content is what `ftlab`
-/// wrote.
+/// The scheme's recovery is none of it: a digest that is right says that the content is what
+/// `ftlab` wrote.
 pub fn fuzz_snapshot(data: &[u8]) -> bool {
     let Some((bytes, chosen)) = snapshot_of(data) else { return false };
     let Ok(snapshot) = opened(&bytes) else { return false };

@@ -86,7 +86,8 @@ impl KeptRuns {
         let chosen = &run.chosen;
         let settings: Map<String, Value> =
             chosen.config.describe().into_iter().map(|one| (one.key, json(&one.value))).collect();
-        // Rows and trace events lie beside the results, under the names that the command gives them.
+        // Rows and trace events lie beside the results, under the names that the command gives
+        // them.
         let own = Experiment {
             schemes: Schemes::default(),
             requests_out: None,

@@ -1,5 +1,5 @@
-//! A device that requests reach from outside, as clients send them: planned and prepared as that of a
-//! run, without a workload, and told in the same result.
+//! A device that requests reach from outside, as clients send them: planned and prepared as that of
+//! a run, without a workload, and told in the same result.
 //!
 //! Who brings the requests, and what becomes of their data, is not this crate's business.
 

@@ -1,5 +1,5 @@
-//! Two workloads by their statistics (`ftlab trace compare`), and a generator that is learned from one
-//! (`ftlab trace fit`).
+//! Two workloads by their statistics (`ftlab trace compare`), and a generator that is learned from
+//! one (`ftlab trace fit`).
 
 use std::fmt::Write as _;
 

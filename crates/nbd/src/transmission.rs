@@ -36,8 +36,8 @@ struct Room {
     extents: Vec<Extent>,
 }
 
-/// Serves requests until the client leaves; the number of them. Once the server is about to end they
-/// are refused: what was answered before stays so, and the client hears why the rest is not.
+/// Serves requests until the client leaves; the number of them. Once the server is about to end
+/// they are refused: what was answered before stays so, and the client hears why the rest is not.
 ///
 /// # Errors
 ///

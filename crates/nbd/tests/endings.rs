@@ -1,4 +1,5 @@
-//! How conversations end that do not end by themselves: requests that stop in the middle, and servers.
+//! How conversations end that do not end by themselves: requests that stop in the middle, and
+//! servers.
 
 use std::io::{Read as _, Write as _};
 use std::os::unix::net::UnixStream;

@@ -204,7 +204,8 @@ mod _ftlab {
         raised(py, made)
     }
 
-    /// A table of results, column by column: name, type (`q` `d` `?` of memoryview, `s` text), cells.
+    /// A table of results, column by column: name, type (`q` `d` `?` of memoryview, `s` text),
+    /// cells.
     #[pyfunction]
     fn columns(
         py: Python<'_>,

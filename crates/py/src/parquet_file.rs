@@ -1,5 +1,5 @@
-//! Files of Parquet that ftlab wrote (rows of requests, sweeps), column by column, so that a file of
-//! millions of rows costs the memory of the columns that are asked for.
+//! Files of Parquet that ftlab wrote (rows of requests, sweeps), column by column, so that a file
+//! of millions of rows costs the memory of the columns that are asked for.
 
 use std::fs::File;
 use std::path::Path;

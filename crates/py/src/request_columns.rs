@@ -1,5 +1,5 @@
-//! A workload from columns of numbers: checked row by row, and kept as a file of our compact binary,
-//! because workloads are read from files, as often as a plan needs.
+//! A workload from columns of numbers: checked row by row, and kept as a file of our compact
+//! binary, because workloads are read from files, as often as a plan needs.
 
 use std::path::Path;
 

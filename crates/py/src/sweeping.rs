@@ -14,7 +14,8 @@ use crate::experiments::experiment;
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Asked {
-    /// What all runs share: the JSON of an experiment; with a file only the seed that draws samples.
+    /// What all runs share: the JSON of an experiment; with a file only the seed that draws
+    /// samples.
     base: Value,
     /// The axes, as `--grid` takes them.
     grid: Option<String>,
@@ -103,7 +104,8 @@ impl Asked {
 /// Writes the table of a folder that processes have filled.
 ///
 /// # Errors
-/// [`Error::Usage`]: a folder that holds no sweep; [`Error::Run`]: one that cannot be read or written.
+/// [`Error::Usage`]: a folder that holds no sweep; [`Error::Run`]: one that cannot be read or
+/// written.
 pub fn merge(out: &std::path::Path) -> Result<String> {
     let (folder, manifest) = Folder::existing(out)?;
     Ok(told(None, Some(&folder.merge(&manifest)?)))

@@ -118,7 +118,8 @@ impl Watching {
 /// on, several times a second.
 ///
 /// # Errors
-/// What the work gives, and what a handler of a signal (Ctrl-C) or `progress` raises, which ends it.
+/// What the work gives, and what a handler of a signal (Ctrl-C) or `progress` raises, which ends
+/// it.
 pub fn watched<T: Send>(
     py: Python<'_>,
     progress: Option<Py<PyAny>>,

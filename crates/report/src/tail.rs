@@ -3,9 +3,9 @@
 //! Every read and write is looked at when it was served: its time by stage, which the clock's
 //! tokens carry, what the device counted and how long the flash worked since the request before,
 //! and who was in front of it. Which requests are the slowest is known only at the end, so sums are
-//! kept by response time (`tail/sums.rs`), and the ten worst one by one. Nothing is allocated while a run
-//! is measured, and a run that does not ask pays nothing: the flash tells its work to the record
-//! that `--probe` draws from.
+//! kept by response time (`tail/sums.rs`), and the ten worst one by one. Nothing is allocated while
+//! a run is measured, and a run that does not ask pays nothing: the flash tells its work to the
+//! record that `--probe` draws from.
 //!
 //! What this does not know: for how long a request waited for which of those in front. Their work
 //! is told as a whole, on whatever die it was done.

@@ -1,10 +1,10 @@
 //! `--trace-out`: what a probe saw, as events that Perfetto and Chrome's tracing draw.
 //!
 //! The array of Chrome's trace-event format (Duffy, "Trace Event Format"), an event a line: a
-//! complete event (`X`) per piece of work, on a thread for each die, plane, channel, the controller,
-//! RAM and phase-change memory; per request a pair of nestable asynchronous events (`b`, `e`), with
-//! its wait in the driver's queue and its time in the device within. Times are microseconds on the
-//! clock of arrivals. What is bounded is the probe.
+//! complete event (`X`) per piece of work, on a thread for each die, plane, channel, the
+//! controller, RAM and phase-change memory; per request a pair of nestable asynchronous events
+//! (`b`, `e`), with its wait in the driver's queue and its time in the device within. Times are
+//! microseconds on the clock of arrivals. What is bounded is the probe.
 
 use serde::Serialize;
 use serde_json::{Value, json};

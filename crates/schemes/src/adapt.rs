@@ -33,10 +33,10 @@
 //! A sequential log block is a stream of one logical block. It *begins* with a page of a large
 //! request whose logical block has none: the first page, or any (`adapt.seq_begin`); a full area
 //! merges another stream for it (`adapt.seq_victim`). It *continues* with the next page, of a large
-//! request or, if `adapt.seq_small` says so, of a small one. It *breaks* when a large request writes
-//! the first page again, or another but the next that may begin a stream (`adapt.seq_miss`): it is
-//! merged, and another begins. Other pages go to the random area, so that its merge is a full one,
-//! or are merged with it at once (`with_request`). When a complete one is switched:
+//! request or, if `adapt.seq_small` says so, of a small one. It *breaks* when a large request
+//! writes the first page again, or another but the next that may begin a stream (`adapt.seq_miss`):
+//! it is merged, and another begins. Other pages go to the random area, so that its merge is a full
+//! one, or are merged with it at once (`with_request`). When a complete one is switched:
 //! `adapt.seq_complete`.
 //!
 //! # Reclaim

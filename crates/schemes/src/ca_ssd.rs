@@ -1,7 +1,7 @@
 //! # Idea
-//! Pages of equal content are programmed once: what is written is hashed, and where a page with that
-//! hash was written lately and is still valid, the logical page is mapped to it and nothing goes to
-//! flash. Fewer programs mean less garbage as well.
+//! Pages of equal content are programmed once: what is written is hashed, and where a page with
+//! that hash was written lately and is still valid, the logical page is mapped to it and nothing
+//! goes to flash. Fewer programs mean less garbage as well.
 //!
 //! # Paper
 //! Gupta, Pisolkar, Urgaonkar, Sivasubramaniam, Leveraging value locality in optimizing NAND
@@ -11,8 +11,9 @@
 //! All in memory with a battery: the page table, 4 bytes per logical page; the owners of every
 //! physical page (its first, 4 bytes; neighbours of each logical page among those that share, 8
 //! bytes); the hash of what every physical page holds, 16 bytes; the table of values, the
-//! `ca_ssd.values` hashes that were written last, each with its page (28 bytes, and an index). A hash is told by the
-//! page's version: equal contents have equal versions. Per plane a write frontier.
+//! `ca_ssd.values` hashes that were written last, each with its page (28 bytes, and an index). A
+//! hash is told by the page's version: equal contents have equal versions. Per plane a write
+//! frontier.
 //!
 //! # Read
 //! Look up, read one page.
@@ -20,17 +21,17 @@
 //! # Write
 //! (1) Hash the page (`ca_ssd.hash_us`). (2) Search the table of values. (3) Known, and its page is
 //! valid: the logical page joins the owners of that page. Unknown: program the next page of the
-//! frontier, and enter the value. (4) The logical page leaves the owners of its old page, which dies
-//! with the last of them, and its value with it. Joining comes before leaving: who writes again what
-//! is there already changes nothing.
+//! frontier, and enter the value. (4) The logical page leaves the owners of its old page, which
+//! dies with the last of them, and its value with it. Joining comes before leaving: who writes
+//! again what is there already changes nothing.
 //!
 //! # Reclaim
 //! As `ideal_page`. A copy changes the entries of all owners, and the table of values.
 //!
 //! # Recovery
 //! Map and values are there when the power comes back; nothing is read. A program that the cut
-//! interrupted has no owner. Where the map alone was saved (a snapshot, a store of a drive) the table
-//! of values begins empty: what is there is shared by nobody who comes, and stays what it is.
+//! interrupted has no owner. Where the map alone was saved (a snapshot, a store of a drive) the
+//! table of values begins empty: what is there is shared by nobody who comes, and stays what it is.
 //!
 //! # Deviations
 //! Only abstract and later descriptions were at hand (`docs/papers/content.md`). Left open by them:

@@ -1,53 +1,54 @@
 //! # Idea
-//! Pages of equal content are programmed once, without a battery and without a unit that hashes: few
-//! pages are hashed while the host waits, the others in idle time, and the flash itself holds what says
-//! who shares what.
+//! Pages of equal content are programmed once, without a battery and without a unit that hashes:
+//! few pages are hashed while the host waits, the others in idle time, and the flash itself holds
+//! what says who shares what.
 //!
 //! # Paper
 //! Chen, Luo, Zhang, CAFTL: a content-aware flash translation layer enhancing the lifespan of flash
 //! memory based solid state drives (FAST 2011); `docs/papers/content.md#caftl`.
 //!
 //! # Structures
-//! The primary map, 4 bytes per logical page: a physical page, or a virtual number (a bit says which).
-//! The secondary map: page and references of each virtual number, `caftl.shared_pages` of them, and the
-//! number of each page that has one. The fingerprints of hot values (`caftl.store_bytes`,
-//! `caftl.store_hot`): SHA-1, CRC-32, page. A bit per physical page: not hashed yet. On flash the
-//! journal of who has which number (`ftl/src/parts/sharing_journal.rs`). Per plane a write frontier, and
-//! one for the journal.
+//! The primary map, 4 bytes per logical page: a physical page, or a virtual number (a bit says
+//! which). The secondary map: page and references of each virtual number, `caftl.shared_pages` of
+//! them, and the number of each page that has one. The fingerprints of hot values
+//! (`caftl.store_bytes`, `caftl.store_hot`): SHA-1, CRC-32, page. A bit per physical page: not
+//! hashed yet. On flash the journal of who has which number (`ftl/src/parts/sharing_journal.rs`).
+//! Per plane a write frontier, and one for the journal.
 //!
 //! # Read
 //! Primary map, secondary map where a number is there, one page.
 //!
 //! # Write
 //! (1) Sampling: of every `caftl.unit` pages of a request the first is hashed; where its value is
-//! unknown, the others are programmed without being hashed. (2) CRC-32 first (`caftl.prehash`): where
-//! no fingerprint has it, the page is new, and its SHA-1 is computed behind its program
-//! (`caftl.new_values`). (3) SHA-1: where it is known the logical page joins the owners of that page,
-//! which gets a virtual number if it had one owner. (4) Otherwise a page is programmed, and its
-//! fingerprint entered.
+//! unknown, the others are programmed without being hashed. (2) CRC-32 first (`caftl.prehash`):
+//! where no fingerprint has it, the page is new, and its SHA-1 is computed behind its program
+//! (`caftl.new_values`). (3) SHA-1: where it is known the logical page joins the owners of that
+//! page, which gets a virtual number if it had one owner. (4) Otherwise a page is programmed, and
+//! its fingerprint entered.
 //!
 //! # Idle
-//! Pages that were not hashed are read and hashed, one a step; whose value is known joins that page and
-//! dies (`caftl.out_of_line`).
+//! Pages that were not hashed are read and hashed, one a step; whose value is known joins that page
+//! and dies (`caftl.out_of_line`).
 //!
 //! # Reclaim
-//! As `ideal_page`. A page with a number moves by one entry of the secondary map: its copy bears the
-//! number. A page is invalid when its last reference is gone; one with `caftl.references` of them is
-//! never that, but `caftl.unreclaimed` such pages are freed together, by counting the primary map.
+//! As `ideal_page`. A page with a number moves by one entry of the secondary map: its copy bears
+//! the number. A page is invalid when its last reference is gone; one with `caftl.references` of
+//! them is never that, but `caftl.unreclaimed` such pages are freed together, by counting the
+//! primary map.
 //!
 //! # Recovery
-//! All out-of-band areas are read, and the journal. A logical page is at its number where the journal
-//! says so after its last program, else where it was programmed last; a number is at the copy that
-//! bears it, or where the journal says. References are counted. What the journal did not hold yet is as
-//! it was before: changes reach it before any block of data is erased, and with every flush.
-//! Fingerprints are lost; idle time hashes everything again.
+//! All out-of-band areas are read, and the journal. A logical page is at its number where the
+//! journal says so after its last program, else where it was programmed last; a number is at the
+//! copy that bears it, or where the journal says. References are counted. What the journal did not
+//! hold yet is as it was before: changes reach it before any block of data is erased, and with
+//! every flush. Fingerprints are lost; idle time hashes everything again.
 //!
 //! # Deviations
-//! Only abstract and later descriptions were at hand (`docs/papers/content.md`). Form and place of what
-//! is on flash are ours, as is which fingerprints are hot. The first page of a unit is the
-//! sample, not the one whose first bytes are the largest number. Hashing does not stop when a buffer in
-//! front is full. Idle time compares with the fingerprints in memory alone. A page of which a request
-//! writes a part is a value of its own.
+//! Only abstract and later descriptions were at hand (`docs/papers/content.md`). Form and place of
+//! what is on flash are ours, as is which fingerprints are hot. The first page of a unit is the
+//! sample, not the one whose first bytes are the largest number. Hashing does not stop when a
+//! buffer in front is full. Idle time compares with the fingerprints in memory alone. A page of
+//! which a request writes a part is a value of its own.
 //!
 //! # Settings
 //! The table below, `ideal_page`'s threshold (`gc.threshold`), and the groups `gc` and `alloc`.
@@ -122,8 +123,8 @@ impl Caftl {
         }
     }
 
-    /// Step 1: whether a page is the sample of its unit, the first of it that comes, and whether it is
-    /// hashed while the host waits.
+    /// Step 1: whether a page is the sample of its unit, the first of it that comes, and whether it
+    /// is hashed while the host waits.
     fn is_hashed(&mut self, io: &PageIo) -> (bool, bool) {
         let RequestShape { first_lpn, index, .. } = io.request;
         let place = index % self.settings.unit;

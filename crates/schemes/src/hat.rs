@@ -45,11 +45,11 @@
 //!
 //! # Deviations
 //! The paper leaves open: how the page that a write supersedes is found
-//! (`hat.write_miss_smt_read`), who tells the SMT about collected pages, how many entries its memory
-//! programs at once (`hat.pcm_entries_per_write`), recovery, trims. Algorithm
-//! 1 as printed deletes the tail on every write into a full QMT; the text says on a miss
-//! (`hat.alg1_literal`). A partial write (`io.partial_write = rmw`) that misses waits for the SMT,
-//! since it reads the old page first.
+//! (`hat.write_miss_smt_read`), who tells the SMT about collected pages, how many entries its
+//! memory programs at once (`hat.pcm_entries_per_write`), recovery, trims. Algorithm 1 as printed
+//! deletes the tail on every write into a full QMT; the text says on a miss (`hat.alg1_literal`). A
+//! partial write (`io.partial_write = rmw`) that misses waits for the SMT, since it reads the old
+//! page first.
 //!
 //! # Settings
 //! The table below, and the groups `gc` and `alloc`.

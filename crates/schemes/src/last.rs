@@ -38,9 +38,10 @@
 //!
 //! # Deviations
 //! Trims, program orders, pads and dead sequential blocks as in `fast`. The partitions have limits
-//! of their own; neither borrows from the other, unless `last.hot_reserve` says so. Where every page
-//! of a block must be programmed in order (`nand.enforce_order = strict`) no sequential log block
-//! begins in the middle: `sw_unaligned = to_random` whatever is set. The rule of `adapt` is ours.
+//! of their own; neither borrows from the other, unless `last.hot_reserve` says so. Where every
+//! page of a block must be programmed in order (`nand.enforce_order = strict`) no sequential log
+//! block begins in the middle: `sw_unaligned = to_random` whatever is set. The rule of `adapt` is
+//! ours.
 //!
 //! # Settings
 //! Group `last`, in [`settings`].

@@ -1,7 +1,7 @@
 //! # Idea
 //! A map of lines: where pages that were written together lie side by side, one segment of eight
-//! bytes says where all of them are, exactly or within gamma pages. The host's pages are buffered and
-//! written in the order of their numbers, so that lines are long.
+//! bytes says where all of them are, exactly or within gamma pages. The host's pages are buffered
+//! and written in the order of their numbers, so that lines are long.
 //!
 //! # Paper
 //! Sun, Li, Zhou, Huang: LeaFTL: A Learning-Based Flash Translation Layer for Solid-State Drives,
@@ -34,20 +34,20 @@
 //! flash. What then has no room in memory is written behind the erase.
 //!
 //! # Recovery
-//! The out-of-band areas of all pages; of each logical page the highest sequence number wins, unless
-//! a flushed trim came later. What map pages do not say is learned again, and the buffer is lost.
-//! Under `device.ram_nonvolatile` buffer, map and trims survive as they are, and trims need no
-//! records.
+//! The out-of-band areas of all pages; of each logical page the highest sequence number wins,
+//! unless a flushed trim came later. What map pages do not say is learned again, and the buffer is
+//! lost. Under `device.ram_nonvolatile` buffer, map and trims survive as they are, and trims need
+//! no records.
 //!
 //! # Deviations
 //! A place that is only nearly known is also read (cell time) when its page is superseded or
 //! trimmed: the counts of valid pages are exact. What is learned never says a page of another run,
-//! so that the page read names the right one. Segments that a recovery learns are exact: which pages
-//! were written together is not on flash. Trims are ours, as are the form of map pages, the bits that
-//! an intercept has behind the point, and the choice of planes: whichever is free first takes the
-//! next block, whatever `alloc.order` says. Counts of valid pages lie in RAM; the paper has bitmaps
-//! on flash. What a read pushes out of memory is written behind its answer. A page that cannot be
-//! read still tells its out-of-band area.
+//! so that the page read names the right one. Segments that a recovery learns are exact: which
+//! pages were written together is not on flash. Trims are ours, as are the form of map pages, the
+//! bits that an intercept has behind the point, and the choice of planes: whichever is free first
+//! takes the next block, whatever `alloc.order` says. Counts of valid pages lie in RAM; the paper
+//! has bitmaps on flash. What a read pushes out of memory is written behind its answer. A page that
+//! cannot be read still tells its out-of-band area.
 //!
 //! # Settings
 //! `leaftl.*`, and the groups `gc` and `alloc`.
@@ -231,8 +231,8 @@ impl Scheme for Leaftl {
         self.store.settle(board, known)
     }
 
-    /// The buffer is written out, and pending trims are recorded. What left the buffer behind earlier
-    /// requests may still be on its way.
+    /// The buffer is written out, and pending trims are recorded. What left the buffer behind
+    /// earlier requests may still be on its way.
     fn flush(&mut self, board: &mut Board, after: When) -> Result<When, Fault> {
         let after = self.store.begin(board, after)?;
         let mut when = self.store.write_out(board, true, after)?;

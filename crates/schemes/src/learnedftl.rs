@@ -4,8 +4,8 @@
 //! writes the pages of a group in their order, and trains the models with them.
 //!
 //! # Paper
-//! Wang, Lin, Wu, Jiang, Zhang, Mao: LearnedFTL: A Learning-based Page-level FTL for Reducing Double
-//! Reads in Flash-based SSDs, HPCA 2024; as its abstract and its public code show it
+//! Wang, Lin, Wu, Jiang, Zhang, Mao: LearnedFTL: A Learning-based Page-level FTL for Reducing
+//! Double Reads in Flash-based SSDs, HPCA 2024; as its abstract and its public code show it
 //! (`docs/papers/learnedftl2024.md`).
 //!
 //! # Structures
@@ -40,11 +40,11 @@
 //! # Deviations
 //! The paper was not at hand. Lines are the scheme's own (`alloc.unit = line` is refused), and
 //! `alloc.order = dynamic` is the order of channels. Where no group gains a line, the closed line
-//! with fewest valid pages is collected, its pages to any line that has room. Where no more than one
-//! line is free, the map pages that a line needs are counted before it is said not to fit, and the
-//! map's open line is collected for its superseded pages; behind a power cut that left no line free,
-//! before anything else. Of a translation page cached entries are changed in memory alone (lazy
-//! copying). Groups may be larger than a line.
+//! with fewest valid pages is collected, its pages to any line that has room. Where no more than
+//! one line is free, the map pages that a line needs are counted before it is said not to fit, and
+//! the map's open line is collected for its superseded pages; behind a power cut that left no line
+//! free, before anything else. Of a translation page cached entries are changed in memory alone
+//! (lazy copying). Groups may be larger than a line.
 //!
 //! # Settings
 //! Group `learnedftl`, and `tpftl`.

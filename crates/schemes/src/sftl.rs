@@ -242,8 +242,8 @@ impl Sftl {
         Sftl { base, sizes: sizes(config), outgrown: false }
     }
 
-    /// What a cut left outgrown, or what nothing could be written for, makes room before anything else
-    /// happens; not while recovering, which writes nothing: cut again, it begins from the same
+    /// What a cut left outgrown, or what nothing could be written for, makes room before anything
+    /// else happens; not while recovering, which writes nothing: cut again, it begins from the same
     /// memory.
     #[inline]
     fn fit_again(&mut self, board: &mut Board, after: When) -> Result<When, Fault> {
@@ -253,7 +253,8 @@ impl Sftl {
         self.fit(board, after)
     }
 
-    /// Behind what is done, which nothing can undo: pages that a device at its end cannot write stay.
+    /// Behind what is done, which nothing can undo: pages that a device at its end cannot write
+    /// stay.
     #[inline]
     fn fit_behind(&mut self, board: &mut Board, done: When) -> Result<When, Fault> {
         let fitted = self.fit(board, done).map(Some).or_else(Fault::unless_worn_out)?;

@@ -162,8 +162,8 @@ impl<C: Nodal> Tpftl<C> {
         Tpftl { base, settings }
     }
 
-    /// Reads a page, whether or not its entry finds a place; a page that is somewhere counts as read
-    /// by its entry, or behind its translation page.
+    /// Reads a page, whether or not its entry finds a place; a page that is somewhere counts as
+    /// read by its entry, or behind its translation page.
     #[inline]
     pub(crate) fn read_page(
         &mut self,

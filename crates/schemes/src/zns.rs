@@ -8,18 +8,19 @@
 //! `docs/papers/zns.md`.
 //!
 //! # Structures
-//! Drive: the write pointer and state of every zone, 8 bytes each. A zone is a line, the blocks with
-//! one number of all planes of `zns.width` channels. Host: the page table, 4 bytes a logical page,
-//! and what is valid of every zone; one zone that is written for every class of `gc.placement`, and
-//! one for the records of trims. With `zns.mode = raw` there is no log: the workload writes the zones,
-//! and the drive may hold a window behind each write pointer (`zns.zrwa`).
+//! Drive: the write pointer and state of every zone, 8 bytes each. A zone is a line, the blocks
+//! with one number of all planes of `zns.width` channels. Host: the page table, 4 bytes a logical
+//! page, and what is valid of every zone; one zone that is written for every class of
+//! `gc.placement`, and one for the records of trims. With `zns.mode = raw` there is no log: the
+//! workload writes the zones, and the drive may hold a window behind each write pointer
+//! (`zns.zrwa`).
 //!
 //! # Read
 //! The host looks up and reads one page.
 //!
 //! # Write
-//! The host appends the page to the zone of its class, and updates its table. A page in a window stays
-//! in memory until the write pointer passes it.
+//! The host appends the page to the zone of its class, and updates its table. A page in a window
+//! stays in memory until the write pointer passes it.
 //!
 //! # Reclaim
 //! When a zone is full and fewer than `zns.reserve` are empty: the host chooses a victim
@@ -41,7 +42,8 @@
 //! frames of windows.
 //!
 //! # Settings
-//! The table in `zns/settings.rs`, and the groups `gc`, `placement` and `alloc` but for `alloc.unit`.
+//! The table in `zns/settings.rs`, and the groups `gc`, `placement` and `alloc` but for
+//! `alloc.unit`.
 
 mod raw;
 mod settings;

@@ -1,4 +1,5 @@
-//! The files of this crate import each other downward only, but for those that tell one noun together.
+//! The files of this crate import each other downward only, but for those that tell one noun
+//! together.
 
 /// Their folders hold methods of the type that they declare.
 const NOUNS: &[&str] = &["jtl.rs", "kast.rs", "treeftl/tree.rs", "waftl.rs", "zns/raw.rs"];

@@ -129,8 +129,8 @@ fn page<S: Scheme>(board: &Board, scheme: &S, ppn: Ppn, audit: &mut Audit) -> Re
     Ok(scheme.locate(board, holder) != Location::Flash(ppn))
 }
 
-/// Every logical page that lies on flash lies on a valid page, and as many lie on one that is another's
-/// as the scheme reports.
+/// Every logical page that lies on flash lies on a valid page, and as many lie on one that is
+/// another's as the scheme reports.
 fn sharing<S: Scheme>(
     board: &Board,
     scheme: &S,

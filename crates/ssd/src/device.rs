@@ -83,11 +83,12 @@ pub struct Served {
     pub(crate) completed: Nanos,
 }
 
-/// A device as the outside drives it. It is plain data: it may go to another thread, and several may
-/// duplicate it at once.
+/// A device as the outside drives it. It is plain data: it may go to another thread, and several
+/// may duplicate it at once.
 pub trait Device: Send + Sync {
-    /// Serves one request as soon as a slot of the queue is free; arrivals must not go backwards. Under
-    /// an event-driven clock this is a host that waits for each: nothing else arrives before it is done.
+    /// Serves one request as soon as a slot of the queue is free; arrivals must not go backwards.
+    /// Under an event-driven clock this is a host that waits for each: nothing else arrives before
+    /// it is done.
     fn submit(&mut self, request: &Request) -> Result<Completion, DeviceError>;
     /// Serves a request that a driver held until `at`, on the clock of arrivals; neither `at` nor
     /// the later of `at` and the arrival may go backwards.
@@ -102,12 +103,12 @@ pub trait Device: Send + Sync {
         requests: &mut [Request],
         served: &mut Served,
     ) -> Result<(), DeviceError>;
-    /// Completes all that [`Device::submit_all`] took and whose time has not come: nothing arrives any
-    /// more. Only an event-driven clock leaves anything.
+    /// Completes all that [`Device::submit_all`] took and whose time has not come: nothing arrives
+    /// any more. Only an event-driven clock leaves anything.
     fn complete_all(&mut self, served: &mut Served);
     /// The earliest moment, on the clock of arrivals, at which another request could be admitted
-    /// (closed loops ask). Under an event-driven clock the present: with every slot taken nobody knows when
-    /// one will be free, and a request that arrives then waits in front of the device.
+    /// (closed loops ask). Under an event-driven clock the present: with every slot taken nobody
+    /// knows when one will be free, and a request that arrives then waits in front of the device.
     fn next_slot(&self) -> Nanos;
     /// When the flash that a request needs is idle, as far as can be told before it is served, on
     /// the clock of arrivals: for a read the die of its first page, for others any die.

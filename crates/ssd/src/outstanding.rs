@@ -5,8 +5,8 @@ use std::collections::BinaryHeap;
 
 use ftlab_flash::units::Nanos;
 
-/// Up to so many slots are kept in order: most requests are done behind all others, and few of those
-/// before are moved for the rest.
+/// Up to so many slots are kept in order: most requests are done behind all others, and few of
+/// those before are moved for the rest.
 const FEW: usize = 256;
 
 /// The slots of a device's queue.

@@ -25,8 +25,8 @@ pub struct Conversion {
 
 /// Writes `workload` to `out`: as our compact binary if its name ends in `.ftb`, else as our CSV;
 /// with `.gz` or `.zst` behind that compressed. CSV has no units: several are laid side by side,
-/// which takes a first pass. Placement hints and contents stay: CSV has a column for each where there
-/// are any. A conversion that fails leaves no output behind.
+/// which takes a first pass. Placement hints and contents stay: CSV has a column for each where
+/// there are any. A conversion that fails leaves no output behind.
 ///
 /// # Errors
 /// An output that exists; from standard input a second unit, or a hint behind a request without
@@ -47,8 +47,8 @@ pub fn convert(workload: &Workload, out: &Path) -> Result<Conversion> {
 }
 
 /// Writes records to the new file `out` as our compact binary, stored plain; they are in order of
-/// time, and the first of them is at 0 of the workload. Whoever made the records has seen to it that
-/// they are legal. A file that fails is not left behind.
+/// time, and the first of them is at 0 of the workload. Whoever made the records has seen to it
+/// that they are legal. A file that fails is not left behind.
 ///
 /// # Errors
 /// An output that exists or cannot be written.

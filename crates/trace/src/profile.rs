@@ -56,9 +56,9 @@ const EXTENT_BYTES: u64 = 128 << 10;
 const UNIT_SECTORS: u64 = 1 << 40;
 
 impl Profile {
-    /// Reads the whole workload twice; pages are of `page_bytes`, extents of 128 KiB. `watch` is told
-    /// that so many requests more were read, and may end it. Memory follows the pages, and is at most
-    /// 350 MiB above that.
+    /// Reads the whole workload twice; pages are of `page_bytes`, extents of 128 KiB. `watch` is
+    /// told that so many requests more were read, and may end it. Memory follows the pages, and is
+    /// at most 350 MiB above that.
     ///
     /// # Errors
     /// Those of the records, standard input, a footprint of 2^31 pages; what `watch` gives.

@@ -61,8 +61,8 @@ impl Requests {
         self.records_before + single + u64::from(self.next > self.single)
     }
 
-    /// How many pieces the record has of which the request yielded last is one; none where it is all
-    /// of its record.
+    /// How many pieces the record has of which the request yielded last is one; none where it is
+    /// all of its record.
     #[inline]
     pub fn pieces(&self) -> Option<usize> {
         (self.next > self.single).then(|| self.pending.len() - self.single)

@@ -149,7 +149,8 @@ struct Extents {
 
 impl Survey {
     /// Goes through all records once; `extent_bytes` is the extent of dense addressing, none where
-    /// nobody asks how many are touched. `noted` is called behind each record, and may end the pass.
+    /// nobody asks how many are touched. `noted` is called behind each record, and may end the
+    /// pass.
     ///
     /// # Errors
     /// The first error of the records, or of `noted`.

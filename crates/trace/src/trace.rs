@@ -133,7 +133,8 @@ impl Trace {
         Ok(false)
     }
 
-    /// Digest of the raw bytes of all parts as stored; `noted` is told of them and may end the pass.
+    /// Digest of the raw bytes of all parts as stored; `noted` is told of them and may end the
+    /// pass.
     ///
     /// # Errors
     /// Files that cannot be read, and those of `noted`.

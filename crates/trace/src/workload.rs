@@ -71,9 +71,9 @@ pub struct Description {
 
 impl Workload {
     /// Finds out what `text` means: a combination if it begins with `phases:` or `mix:`, a
-    /// generated workload if it begins with one of fio's `rw` words or `blend:` (and no file has that
-    /// name), else a trace.
-    /// `logical_bytes` is the capacity that shares in a spec refer to, 0 if unknown.
+    /// generated workload if it begins with one of fio's `rw` words or `blend:` (and no file has
+    /// that name), else a trace. `logical_bytes` is the capacity that shares in a spec refer to, 0
+    /// if unknown.
     ///
     /// # Errors
     /// Missing or unreadable files, unknown formats, units in doubt, illegal specs.
@@ -194,8 +194,8 @@ impl Workload {
         self.survey_while(Some(extent_bytes), || Ok(()))
     }
 
-    /// The same, without counting extents where there is none; `noted` is called behind each record,
-    /// and may end the pass.
+    /// The same, without counting extents where there is none; `noted` is called behind each
+    /// record, and may end the pass.
     ///
     /// # Errors
     /// As [`Self::survey`], and those of `noted`.

@@ -1,10 +1,10 @@
 //! Floors: the files of a crate import each other downward only, never in a circle.
 //!
-//! The sources of a crate are read. An import is a path in a `use`, or anywhere else outside of tests
-//! and comments, followed through re-exports to the file that it ends in, so that no re-export hides
-//! a circle. `mod` lines are none, nor is a re-export from below a file that makes no use of it
-//! itself. Not seen: methods of values whose type is not named, what macros expand to, and `super`
-//! within a module that has no file of its own.
+//! The sources of a crate are read. An import is a path in a `use`, or anywhere else outside of
+//! tests and comments, followed through re-exports to the file that it ends in, so that no
+//! re-export hides a circle. `mod` lines are none, nor is a re-export from below a file that makes
+//! no use of it itself. Not seen: methods of values whose type is not named, what macros expand to,
+//! and `super` within a module that has no file of its own.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::path::Path;
@@ -16,9 +16,9 @@ type Imports = BTreeMap<String, BTreeSet<String>>;
 /// A path, one name after another.
 type Names = Vec<String>;
 
-/// Checks the crate whose `Cargo.toml` lies in `manifest_dir`. `nouns` names the files whose subject
-/// is told in several files, the others in the folder of that name: these may import it, which
-/// counts for nothing.
+/// Checks the crate whose `Cargo.toml` lies in `manifest_dir`. `nouns` names the files whose
+/// subject is told in several files, the others in the folder of that name: these may import it,
+/// which counts for nothing.
 ///
 /// # Panics
 /// When files import each other in a circle, with their names; or when a noun makes none.

@@ -1,6 +1,6 @@
-//! The fuzz targets of `fuzz/` on the stable toolchain, without libFuzzer: the same functions, and inputs
-//! that begin with the same corpora (`fuzz/corpus/TARGET`) and are mutated by a seed. There is no
-//! coverage that guides them.
+//! The fuzz targets of `fuzz/` on the stable toolchain, without libFuzzer: the same functions, and
+//! inputs that begin with the same corpora (`fuzz/corpus/TARGET`) and are mutated by a seed. There
+//! is no coverage that guides them.
 
 mod mutate;
 mod run;

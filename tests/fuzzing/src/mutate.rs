@@ -97,7 +97,8 @@ impl Corpus {
         &self.seeds
     }
 
-    /// Input `number` under a seed: the corpus itself first, then a member with up to seven changes.
+    /// Input `number` under a seed: the corpus itself first, then a member with up to seven
+    /// changes.
     #[must_use]
     pub fn input(&self, seed: u64, number: u64) -> Vec<u8> {
         if let Some(plain) = self.seeds.get(number as usize) {

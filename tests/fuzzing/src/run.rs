@@ -26,7 +26,8 @@ pub struct Outcome {
     pub slowest: (u64, Duration),
 }
 
-/// Runs input `number` of a target: how long it took, and whether it was legal, where the target tells.
+/// Runs input `number` of a target: how long it took, and whether it was legal, where the target
+/// tells.
 ///
 /// # Panics
 /// When it panics or takes too long; says how it is run again.

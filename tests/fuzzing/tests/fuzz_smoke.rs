@@ -44,8 +44,8 @@ fn no_target_panics_on_mutated_input() {
     }
 }
 
-/// Snapshots to begin with are accepted as far as a right digest goes. `FTLAB_FUZZ_WRITE` writes them
-/// anew, which a new version of their format asks for.
+/// Snapshots to begin with are accepted as far as a right digest goes. `FTLAB_FUZZ_WRITE` writes
+/// them anew, which a new version of their format asks for.
 #[test]
 fn snapshots_of_the_corpus_are_those_of_this_version() {
     let folder = place("corpus/snapshot");

@@ -1,4 +1,5 @@
-//! Addresses that a drive may listen on: those of this machine's loopback, unless its user says otherwise.
+//! Addresses that a drive may listen on: those of this machine's loopback, unless its user says
+//! otherwise.
 
 use std::io;
 use std::net::{SocketAddr, TcpListener, ToSocketAddrs as _};

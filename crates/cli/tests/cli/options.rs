@@ -55,8 +55,8 @@ fn preconditioning_writes_what_it_says_and_statistics_start_clean() {
             (&1.into(), &2.into())
         );
         let latency = &prefix["latency_ns"]["all"]["system"];
-        // Two programs of 405.9 us; pure block mapping copies a third page and erases a block, a hint
-        // from the host takes 1 us.
+        // Two programs of 405.9 us; pure block mapping copies a third page and erases a block, a
+        // hint from the host takes 1 us.
         let more = match scheme {
             "block" => 130_900 + 405_900 + 1_500_000,
             "hmb" => 1_000,

@@ -72,8 +72,8 @@ fn assert_timeline_is_complete(probe: &Value, scheme: &str) {
     let arrivals = numbers(&requests["arrival_ns"]);
     let last = arrivals.iter().zip(numbers(&requests["system_ns"])).map(|(a, s)| a + s).max();
     let end = ends.iter().copied().max();
-    // A page leaves LeaFTL's buffer behind one of the host's, which does not wait for it, as it does
-    // not for CAFTL's SHA-1 of 2 KiB, half of 47 us.
+    // A page leaves LeaFTL's buffer behind one of the host's, which does not wait for it, as it
+    // does not for CAFTL's SHA-1 of 2 KiB, half of 47 us.
     let is_behind = match scheme {
         "leaftl" => end > last,
         "caftl" => end == last.map(|last| last + 23_500),

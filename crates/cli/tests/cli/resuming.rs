@@ -1,5 +1,5 @@
-//! A comparison that ends early: what is done is kept, belongs to one command at a time, and is gone
-//! on with.
+//! A comparison that ends early: what is done is kept, belongs to one command at a time, and is
+//! gone on with.
 
 use crate::common::Bench;
 

@@ -34,7 +34,8 @@ fn mean(values: impl ExactSizeIterator<Item = u64>) -> f64 {
     values.map(u128::from).sum::<u128>() as f64 / count
 }
 
-/// Every scheme on both clocks: what is told of the slowest is what a sorted table of all rows says.
+/// Every scheme on both clocks: what is told of the slowest is what a sorted table of all rows
+/// says.
 #[test]
 fn the_slowest_are_those_of_the_rows() {
     for scheme in schemes() {

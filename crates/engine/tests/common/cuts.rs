@@ -74,8 +74,8 @@ pub struct Host {
     next_tag: u32,
     /// Version of every content, where the scheme is told of contents.
     contents: Option<BTreeMap<Content, u32>>,
-    /// A trim that completed is final, because the scheme's memory keeps its content; behind buffers
-    /// there are also schemes that rebuild their map from flash in any case.
+    /// A trim that completed is final, because the scheme's memory keeps its content; behind
+    /// buffers there are also schemes that rebuild their map from flash in any case.
     trims_stay: bool,
     sectors_per_page: u64,
 }
@@ -198,8 +198,8 @@ pub struct Case {
 pub struct Cuts {
     /// Cuts of a workload.
     pub cuts: u64,
-    /// Those of them that came in a gap before a write, in what the device does by itself. Gaps before other
-    /// requests are cut as well, but cannot be told from these.
+    /// Those of them that came in a gap before a write, in what the device does by itself. Gaps
+    /// before other requests are cut as well, but cannot be told from these.
     pub in_gaps: u64,
     /// Cuts of a recovery.
     pub recuts: u64,
@@ -293,7 +293,8 @@ impl<'a> Bench<'a> {
         }
     }
 
-    /// After a cut: recovers, and takes what is there for what was written. How many blocks are free.
+    /// After a cut: recovers, and takes what is there for what was written. How many blocks are
+    /// free.
     pub fn recover_and_adopt(&mut self) -> u32 {
         let device = self.device.as_mut();
         device.power_cycle().unwrap_or_else(|error| panic!("{}: recovery: {error}", self.name));
@@ -369,8 +370,8 @@ pub struct Points<'a> {
     pub least: u64,
 }
 
-/// Runs the cases of a seed. They share what comes before their cut: each begins with a duplicate of the
-/// device as the last request before it left it. What was cut in all.
+/// Runs the cases of a seed. They share what comes before their cut: each begins with a duplicate
+/// of the device as the last request before it left it. What was cut in all.
 pub fn every_cut(
     variant: (&str, Keeps),
     number: usize,

@@ -29,8 +29,8 @@ impl Long<'_> {
         Bench::long(self.variant, self.config, self.seed, lengths, self.name)
     }
 
-    /// How many programs and erases there were when each request was done. `seen` is told of the flash
-    /// operations of each request.
+    /// How many programs and erases there were when each request was done. `seen` is told of the
+    /// flash operations of each request.
     pub fn ends(&self, mut seen: impl FnMut(&dyn Device, &[Operation])) -> Vec<u64> {
         let mut bench = self.bench();
         bench.device.board_mut().nand_mut().record_mut().start();
@@ -49,8 +49,8 @@ impl Long<'_> {
         ends
     }
 
-    /// Cuts once, and then once more at each of so many programs and erases that follow. How many blocks
-    /// were free behind the first cut.
+    /// Cuts once, and then once more at each of so many programs and erases that follow. How many
+    /// blocks were free behind the first cut.
     pub fn cut_twice(&self, case: Case, behind: usize, again: u64) -> u32 {
         let lengths = (self.requests, behind);
         let mut bench = Bench::long(self.variant, self.config, self.seed, lengths, self.name);
@@ -70,9 +70,9 @@ impl Long<'_> {
         free
     }
 
-    /// Cuts at each of `points`, ascending numbers of programs and erases from 0 on, with an outcome
-    /// each in turns. Of every seventh the recovery is cut as well, at its first operations and at ever
-    /// rarer ones. `ends` as [`Long::ends`] tells.
+    /// Cuts at each of `points`, ascending numbers of programs and erases from 0 on, with an
+    /// outcome each in turns. Of every seventh the recovery is cut as well, at its first operations
+    /// and at ever rarer ones. `ends` as [`Long::ends`] tells.
     pub fn cut_at(&self, points: &[u64], ends: &[u64]) -> Cuts {
         let mut bench = self.bench();
         let mut points = points.iter().copied().enumerate().peekable();
@@ -102,8 +102,8 @@ impl Long<'_> {
     }
 }
 
-/// `count` different numbers from 0 to below `length` (all of them where there are not so many), each by
-/// about the same factor larger than the one before it.
+/// `count` different numbers from 0 to below `length` (all of them where there are not so many),
+/// each by about the same factor larger than the one before it.
 pub fn log_spaced(count: u64, length: u64) -> Vec<u64> {
     let mut points: Vec<u64> = Vec::with_capacity(count as usize);
     for number in 0..count.min(length) {

@@ -93,8 +93,8 @@ fn every_buffer_keeps_every_promise_in_front_of_schemes_of_every_kind() {
 
 #[test]
 fn every_scheme_keeps_every_promise_behind_a_buffer() {
-    // One that buffers data itself takes no buffer in front, and none stands between a host's map and
-    // the flash.
+    // One that buffers data itself takes no buffer in front, and none stands between a host's map
+    // and the flash.
     let takes_one = |row: &&Row| chosen(row.paper.name) && !row.buffers_data && !row.maps_in_host;
     for row in schemes::TABLE.iter().filter(takes_one) {
         let padding: Pairs<'_> = &[("buffer.name", "bplru"), ("buffer.bytes", "8192")];

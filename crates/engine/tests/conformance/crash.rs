@@ -48,8 +48,8 @@ pub fn is_all() -> bool {
     std::env::var("FTLAB_ALL_CUTS").is_ok()
 }
 
-/// At every third operation with one outcome each, in turns; with `FTLAB_ALL_CUTS` at every one with all
-/// of them. Those that are to work in gaps are cut in gaps.
+/// At every third operation with one outcome each, in turns; with `FTLAB_ALL_CUTS` at every one
+/// with all of them. Those that are to work in gaps are cut in gaps.
 #[test]
 #[allow(clippy::print_stdout, reason = "how many cuts there were is told")]
 fn every_variant_survives_cuts_at_its_operations() {
@@ -82,8 +82,8 @@ pub fn is_to_work_in_gaps(scheme: &str, config: &Config) -> bool {
     config.gc.mode != GcMode::Foreground || flushes
 }
 
-/// Cuts at the first operation of every request that comes behind a gap, of a variant that works in gaps
-/// rarely.
+/// Cuts at the first operation of every request that comes behind a gap, of a variant that works in
+/// gaps rarely.
 fn cuts_in_gaps(variant: (&str, Keeps), number: usize, config: &Config) -> Cuts {
     let name = format!("{}, number {number}, in gaps", variant.0);
     let long = Long { variant, name: &name, config, seed: 11 + number as u64, requests: 3000 };

@@ -45,8 +45,8 @@ fn every_buffer_in_nonvolatile_memory_loses_nothing() {
 #[test]
 fn every_scheme_recovers_behind_a_buffer() {
     let every = if is_all() { 1 } else { 3 };
-    // One that buffers data itself takes no buffer in front, and none stands between a host's map and
-    // the flash.
+    // One that buffers data itself takes no buffer in front, and none stands between a host's map
+    // and the flash.
     let takes_one = |row: &&Row| chosen(row.paper.name) && !row.buffers_data && !row.maps_in_host;
     for row in schemes::TABLE.iter().filter(takes_one) {
         cuts(every, row.paper.name, 40, PLAIN, Keeps::Flushed);

@@ -1,8 +1,9 @@
-//! Power cuts on larger devices and in longer runs than `crash.rs` has: at numbers of the operation that
-//! are spaced by a factor, so that what is rare, and what only a device in use does, is cut too.
+//! Power cuts on larger devices and in longer runs than `crash.rs` has: at numbers of the operation
+//! that are spaced by a factor, so that what is rare, and what only a device in use does, is cut
+//! too.
 //!
-//! `FTLAB_CUTS` says how many cuts each family of schemes gets (`make test-long`: a hundred thousand);
-//! how many there were is printed.
+//! `FTLAB_CUTS` says how many cuts each family of schemes gets (`make test-long`: a hundred
+//! thousand); how many there were is printed.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Instant;
@@ -123,8 +124,8 @@ fn ram_managing_schemes_survive_cuts_in_long_runs() {
 /// operation, and what becomes of that.
 type Found = (&'static str, Pairs, u64, usize, u64, CutOutcome);
 
-/// Cuts within or shortly before the collection of a whole group, behind which no line, or one, is free
-/// and nothing fits into what is left unless it is counted.
+/// Cuts within or shortly before the collection of a whole group, behind which no line, or one, is
+/// free and nothing fits into what is left unless it is counted.
 const IN_GROUPS: [Found; 7] = [
     ("learnedftl", &[], 2000, 6493, 11, CutOutcome::Torn),
     ("learnedftl", SMALL, 2001, 1797, 6, CutOutcome::Undone),
@@ -142,8 +143,8 @@ const SMALL_KEPT: Pairs = &[
     ("learnedftl.trans_per_group", "2"),
     ("device.ram_nonvolatile", "true"),
 ];
-/// Requests behind those cuts, so that the host fills lines, and operations at each of which the power goes
-/// again.
+/// Requests behind those cuts, so that the host fills lines, and operations at each of which the
+/// power goes again.
 const BEHIND: usize = 200;
 const AGAIN: u64 = 60;
 
@@ -210,7 +211,8 @@ fn levelling_beside_victims_in_pieces_survives_cuts() {
         let variant = (scheme, keeps(scheme, &config, true));
         let (name, seed) = (format!("{scheme}, levelled"), 3000 + number as u64);
         let long = Long { variant, name: &name, config: &config, seed, requests: 3000 };
-        // The victim that was begun last and is not erased yet, and which requests there are to cut.
+        // The victim that was begun last and is not erased yet, and which requests there are to
+        // cut.
         let (mut half, mut marked) = (None, Vec::new());
         let ends = long.ends(|device, operations| {
             let mut levels = false;
@@ -258,8 +260,9 @@ fn levelling_beside_victims_in_pieces_survives_cuts() {
     assert!(cuts.in_gaps > 0 || std::env::var("FTLAB_ONLY").is_ok(), "{cuts:?}");
 }
 
-/// A collection has used the last free zone when the power goes; the host took what was left of its target,
-/// and the device was full: where moved pages have a stream of their own, the open zone is the collection's.
+/// A collection has used the last free zone when the power goes; the host took what was left of its
+/// target, and the device was full: where moved pages have a stream of their own, the open zone is
+/// the collection's.
 #[test]
 fn what_a_cut_collection_has_opened_is_left_to_it() {
     const ZONES: Pairs = &[

@@ -1,6 +1,7 @@
-//! Power cuts while a device is prepared (`--precondition`): filled in order, written at random as fast
-//! as it takes requests, its caches cleaned, and the power gone for cold ones. What was written is
-//! there afterwards, the device can be prepared once more, and what is measured then works.
+//! Power cuts while a device is prepared (`--precondition`): filled in order, written at random as
+//! fast as it takes requests, its caches cleaned, and the power gone for cold ones. What was
+//! written is there afterwards, the device can be prepared once more, and what is measured then
+//! works.
 
 use crate::common::cuts::{Host, LOGICAL_BLOCKS, Spread};
 use crate::common::{chosen, open, pages, tiny, variants};
@@ -103,7 +104,8 @@ impl Prepared<'_> {
     }
 }
 
-/// Cuts at every operation of preparing, and at every one of the recovery that cold caches come from.
+/// Cuts at every operation of preparing, and at every one of the recovery that cold caches come
+/// from.
 fn cut_everywhere(scheme: &str, pairs: &[(&str, &str)], durable: bool, number: u64) -> (u64, u64) {
     let config = tiny(scheme, LOGICAL_BLOCKS, pairs);
     let host = Host::new((scheme, keeps(scheme, &config, durable)), &config);

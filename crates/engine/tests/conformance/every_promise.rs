@@ -49,8 +49,8 @@ fn run_audited(
 ) -> Seen {
     let config = tiny(scheme, blocks, pairs);
     let mut device = open(scheme, &config);
-    // Who programs equal contents once comes later to what is to be erased, and so does who leaves a
-    // part of every zone empty.
+    // Who programs equal contents once comes later to what is to be erased, and so does who leaves
+    // a part of every zone empty.
     let row = schemes::find(scheme).expect("a scheme of the table").0;
     let is_late = row.reads_content || row.maps_in_host;
     let mut requests = mixed_contents(&config, if is_late { 1800 } else { 900 }, seed);
@@ -79,7 +79,8 @@ fn run_audited(
 fn check(scheme: &str, faults: Faults, seen: &Seen) {
     let asked = |key: &str| faults.iter().any(|(known, _)| known.contains(key));
     // A zone with a block whose program failed gains less than others: with room enough it is never
-    // collected, and nothing retires (but by fifo: `schemes/zns.rs`). Erases that fail retire blocks.
+    // collected, and nothing retires (but by fifo: `schemes/zns.rs`). Erases that fail retire
+    // blocks.
     let is_zoned = schemes::find(scheme).expect("a scheme").0.maps_in_host;
     let may_keep_all = is_zoned && asked("program_") && !asked("erase_");
     let happened = [
@@ -115,9 +116,9 @@ fn every_scheme_keeps_every_promise_on_every_geometry_and_under_faults() {
     }
 }
 
-/// Every variant meets every geometry, and every kind of fault on some; larger devices, and those with
-/// faults, are audited after every fifth request. With `FTLAB_ALL_CUTS` (`make test-long`) every kind
-/// meets every variant on every geometry, audited after every request.
+/// Every variant meets every geometry, and every kind of fault on some; larger devices, and those
+/// with faults, are audited after every fifth request. With `FTLAB_ALL_CUTS` (`make test-long`)
+/// every kind meets every variant on every geometry, audited after every request.
 #[test]
 fn every_variant_keeps_every_promise() {
     let all = is_all();

@@ -279,8 +279,8 @@ fn recovery_knows_which_block_is_older_when_the_count_began_anew() {
     assert_eq!(erased, Some(BlockId(0)), "the block that was filled first is collected first");
 }
 
-/// Idle time collects a page at a time between requests, on a device as full as can be: each page may
-/// take a map page along, and the host takes blocks meanwhile. Nobody finds the device full.
+/// Idle time collects a page at a time between requests, on a device as full as can be: each page
+/// may take a map page along, and the host takes blocks meanwhile. Nobody finds the device full.
 #[test]
 fn pieces_do_not_use_up_what_collection_needs() {
     for scheme in ["ideal_page", "dftl", "cdftl", "tpftl", "sftl", "hmb", "leaftl"] {

@@ -1,5 +1,5 @@
-//! CA-SSD beside the page FTL: where all contents differ it does the same to the flash, and takes as
-//! much longer as hashing does.
+//! CA-SSD beside the page FTL: where all contents differ it does the same to the flash, and takes
+//! as much longer as hashing does.
 
 use crate::common::{mixed, open, pages, tiny};
 use ftlab_engine::board::nand::record::Operation;

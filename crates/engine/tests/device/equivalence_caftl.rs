@@ -1,6 +1,6 @@
 //! CAFTL beside the page FTL, and beside CA-SSD: without equal contents the flash sees the former's
-//! operations; where every page is hashed and every value known, as many pages are programmed as by the
-//! latter.
+//! operations; where every page is hashed and every value known, as many pages are programmed as by
+//! the latter.
 
 use crate::common::{mixed, mixed_contents, open, tiny};
 use ftlab_engine::board::nand::record::Operation;

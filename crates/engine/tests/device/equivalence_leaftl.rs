@@ -1,7 +1,7 @@
 //! LeaFTL whose segments are exact and all in memory is a page-mapped scheme: every flash operation
-//! and the place of every page are those of `ideal_page`. What must be set for that: a buffer of one
-//! page and none written twice in a row, so that nothing is sorted or left out; victims
-//! moved as they lie; the same threshold; one plane, as planes are chosen otherwise. What is sorted
+//! and the place of every page are those of `ideal_page`. What must be set for that: a buffer of
+//! one page and none written twice in a row, so that nothing is sorted or left out; victims moved
+//! as they lie; the same threshold; one plane, as planes are chosen otherwise. What is sorted
 //! within its block is the same by counts, and a map on flash that memory holds as a whole costs a
 //! read a group.
 
@@ -161,8 +161,8 @@ fn shuffled(config: &Config, piece: u64, pairs: u32) -> Vec<Request> {
     requests
 }
 
-/// A buffer of a block, sorted, and victims sorted as well: pages lie elsewhere within their blocks,
-/// and every block sees what it sees under `ideal_page`, operation by operation.
+/// A buffer of a block, sorted, and victims sorted as well: pages lie elsewhere within their
+/// blocks, and every block sees what it sees under `ideal_page`, operation by operation.
 #[test]
 fn what_is_sorted_within_a_block_is_the_same_by_counts() {
     let sorted = [

@@ -113,8 +113,9 @@ fn with_one_die_and_one_request_at_a_time_both_clocks_say_the_same() {
     }
 }
 
-/// What the flash does follows from the order of calls, which both clocks keep, for every scheme that
-/// both take and that does not ask which plane is free first: at any queue depth, whatever overtakes.
+/// What the flash does follows from the order of calls, which both clocks keep, for every scheme
+/// that both take and that does not ask which plane is free first: at any queue depth, whatever
+/// overtakes.
 #[test]
 fn both_clocks_do_the_same_to_the_flash_under_every_scheme() {
     let pairs = [
@@ -142,7 +143,8 @@ fn both_clocks_do_the_same_to_the_flash_under_every_scheme() {
             let [one, two] = [&one, &two].map(|device| device.board());
             slower += usize::from(ended != last);
             if scheme == "leaftl" {
-                // Its flushes go to the plane that is free first, which the clocks do not agree upon.
+                // Its flushes go to the plane that is free first, which the clocks do not agree
+                // upon.
                 let [one, two] = [one, two].map(|board| board.meter().total_programs() as f64);
                 assert!((two / one - 1.0).abs() < 0.02, "{scheme}: {one} and {two} programs");
                 continue;
@@ -163,8 +165,9 @@ fn both_clocks_do_the_same_to_the_flash_under_every_scheme() {
     assert!(compared < 15 || slower > 5, "{slower} of {compared} differ at all");
 }
 
-/// Requests of the host that come in pieces, with others under way that are whole or of other pieces, are
-/// counted as the call-order clock counts them; their pieces are taken while requests before them end.
+/// Requests of the host that come in pieces, with others under way that are whole or of other
+/// pieces, are counted as the call-order clock counts them; their pieces are taken while requests
+/// before them end.
 #[test]
 fn pieces_are_told_apart_while_others_are_under_way() {
     for in_flight in [None, Some(2), Some(8)] {
@@ -209,8 +212,9 @@ fn pieces_are_told_apart_while_others_are_under_way() {
 /// Pieces of small mapping units, buffers and links are operations like others.
 #[test]
 fn units_buffers_and_links_go_with_it() {
-    // Mean response of event over call order, as it was measured: with arrivals of their own, and four in
-    // flight. With arrivals of their own many requests wait at once behind a collection, which they pass.
+    // Mean response of event over call order, as it was measured: with arrivals of their own, and
+    // four in flight. With arrivals of their own many requests wait at once behind a collection,
+    // which they pass.
     let own: [(Pairs<'_>, [f64; 2]); 4] = [
         (&[("device.mapping_unit", "512")], [0.9991, 0.9969]),
         (&[("buffer.name", "lru"), ("buffer.bytes", "32KiB")], [0.7538, 0.9157]),
@@ -261,8 +265,9 @@ fn what_needs_a_moment_at_once_is_refused_with_words() {
     assert!(why.contains("timing.clock = event needs timing.profile = parallel"), "{why}");
 }
 
-/// The power goes while requests are under way: what both find again is the same, and the event-driven
-/// recovery, whose reads wait in queues, takes as long as the other within a few percent.
+/// The power goes while requests are under way: what both find again is the same, and the
+/// event-driven recovery, whose reads wait in queues, takes as long as the other within a few
+/// percent.
 #[test]
 fn recoveries_take_as_long_by_both_clocks() {
     for scheme in ["ideal_page", "dftl", "fast", "bast", "tpftl", "lazyftl"] {
@@ -285,7 +290,8 @@ fn recoveries_take_as_long_by_both_clocks() {
     }
 }
 
-/// A single request is that of a host that waits for it, also after others that were not waited for.
+/// A single request is that of a host that waits for it, also after others that were not waited
+/// for.
 #[test]
 fn a_single_request_is_waited_for() {
     let config = with_event(&parallel("ideal_page", &[("device.dies", "2")]));

@@ -1,5 +1,5 @@
-//! MiDAS on devices: its groups come and go, victims come from them, and what it counts and takes of
-//! memory.
+//! MiDAS on devices: its groups come and go, victims come from them, and what it counts and takes
+//! of memory.
 
 use crate::common::variants;
 use crate::common::{config, open, pages, submit, tiny};
@@ -17,8 +17,8 @@ const HOST: (&str, &str) = ("gc.victim", "cost_benefit_host");
 const BLOCK: u32 = 64;
 const LOGICAL: u32 = 1 << 14;
 
-/// A device of so many planes with 12.5 % more blocks than data, and the free ones and open ones of ten
-/// classes.
+/// A device of so many planes with 12.5 % more blocks than data, and the free ones and open ones of
+/// ten classes.
 fn device(planes: u32, pairs: &[(&str, &str)]) -> Config {
     let planes_text = planes.to_string();
     let mut config = config(&[("device.pages_per_block", "64"), ("device.planes", &planes_text)]);
@@ -74,9 +74,9 @@ fn classes(device: &dyn Device) -> Vec<ClassCounts> {
     device.board().meter().classes()[..device.config().data_classes() as usize].to_vec()
 }
 
-/// Skewed writes on one plane and on four: in the epoch that ended last there are groups, valid shares
-/// rise from group to group and are what the model expects, and less is
-/// copied than by a chain without a model.
+/// Skewed writes on one plane and on four: in the epoch that ended last there are groups, valid
+/// shares rise from group to group and are what the model expects, and less is copied than by a
+/// chain without a model.
 #[test]
 fn groups_of_skewed_writes_are_what_the_model_expects() {
     for planes in [1, 4] {
@@ -150,7 +150,8 @@ fn groups_come_under_every_map() {
 }
 
 /// Uniform writes under greedy: what became hot by chance is collected before it dies, so that the
-/// model says nothing of such a hot group, and the chain that goes on costs what that of `mida` costs.
+/// model says nothing of such a hot group, and the chain that goes on costs what that of `mida`
+/// costs.
 #[test]
 fn nothing_is_modelled_where_greedy_collects_what_is_hot_by_chance() {
     let run = |policy| {
@@ -182,8 +183,8 @@ fn nothing_is_modelled_where_greedy_collects_what_is_hot_by_chance() {
     assert!((ours / chain - 1.0).abs() < 0.03, "{ours} against {chain}");
 }
 
-/// Sums over classes are the totals. What goes to another group as it is was not copied: programs are
-/// those of the host and those of collection, and every victim was collected once.
+/// Sums over classes are the totals. What goes to another group as it is was not copied: programs
+/// are those of the host and those of collection, and every victim was collected once.
 #[test]
 fn blocks_that_are_handed_on_are_not_copied() {
     let config = device(2, &[MIDAS, HOST, ("midas.epoch", "2"), ("midas.sampling", "3")]);
@@ -246,8 +247,8 @@ fn after_a_power_cut_there_is_one_group() {
 }
 
 /// Two bits a page; 8 bytes of every hundredth; 4 bytes a unit, of which four are a segment and an
-/// epoch has 4 capacities, and as much for each page of one, with a bit for every page; 8 bytes a block.
-/// When blocks were full is known where victims are chosen by that.
+/// epoch has 4 capacities, and as much for each page of one, with a bit for every page; 8 bytes a
+/// block. When blocks were full is known where victims are chosen by that.
 #[test]
 fn memory_is_told_of_counts_intervals_and_blocks() {
     let bytes = |planes: u32, pairs: &[(&str, &str)]| {
@@ -279,8 +280,8 @@ fn memory_is_told_of_counts_intervals_and_blocks() {
     assert_eq!(by_age, plain + 4 * blocks);
 }
 
-/// Groups are too large by a block that is mostly valid, which a gap does not collect: it goes on with
-/// what the last group holds, half of which was trimmed.
+/// Groups are too large by a block that is mostly valid, which a gap does not collect: it goes on
+/// with what the last group holds, half of which was trimmed.
 #[test]
 fn gaps_collect_in_the_last_group_where_another_one_is_dense() {
     let gaps = [("gc.mode", "both"), ("gc.idle_factor", "1000"), ("midas.sampling", "5")];
@@ -306,8 +307,8 @@ fn gaps_collect_in_the_last_group_where_another_one_is_dense() {
     assert!(free > LOGICAL / BLOCK / 2, "{victims} victims, {before} and {free} free blocks");
 }
 
-/// Data, what collection keeps free, and a block for every group: with ten classes eight blocks more
-/// than with two.
+/// Data, what collection keeps free, and a block for every group: with ten classes eight blocks
+/// more than with two.
 #[test]
 fn every_group_needs_a_block() {
     let least = |pairs: &[(&str, &str)]| {
@@ -335,9 +336,9 @@ fn what_excludes_each_other_is_refused() {
     assert!(wrong.contains("15") && wrong.contains("0..=14"), "{wrong}");
 }
 
-/// Two hundred pages take nine tenths of the writes: once they are told apart the host writes most of
-/// what it writes to the hot group. Where its blocks are collected before all in them is dead, what is
-/// left counts two less and has to become hot again.
+/// Two hundred pages take nine tenths of the writes: once they are told apart the host writes most
+/// of what it writes to the hot group. Where its blocks are collected before all in them is dead,
+/// what is left counts two less and has to become hot again.
 #[test]
 fn what_is_written_over_and_over_is_hot() {
     let config = device(1, &[MIDAS, HOST]);

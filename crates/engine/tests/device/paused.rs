@@ -56,8 +56,8 @@ fn follow(device: &dyn Device, operations: &[Operation], left: &mut Option<Block
 }
 
 /// Every page of a request lies in the plane of its number. A plane that collects because the host
-/// waits finishes what idle time began there, and nothing that it began in the other plane: the host
-/// would wait for a victim that gains it nothing.
+/// waits finishes what idle time began there, and nothing that it began in the other plane: the
+/// host would wait for a victim that gains it nothing.
 #[test]
 fn the_host_waits_for_no_victim_that_idle_time_began_in_another_plane() {
     let (mut device, config) = full("ideal_page", &[("device.over_provisioning", "0.6")]);
@@ -84,9 +84,9 @@ fn the_host_waits_for_no_victim_that_idle_time_began_in_another_plane() {
     device.audit().expect("the audit passes");
 }
 
-/// Map pages of a collection go to the plane of their map page, which may have to collect map blocks
-/// first (`make_map_room`). One that idle time began there is none of them: it would be erased, and
-/// once more when somebody goes on with it.
+/// Map pages of a collection go to the plane of their map page, which may have to collect map
+/// blocks first (`make_map_room`). One that idle time began there is none of them: it would be
+/// erased, and once more when somebody goes on with it.
 #[test]
 fn a_map_block_that_idle_time_began_is_not_collected_for_room() {
     let pairs = [("dftl.cmt_entries", "4"), ("gc.mode", "idle"), ("device.pages_per_block", "8")];

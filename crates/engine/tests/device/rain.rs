@@ -119,7 +119,8 @@ fn every_stripe_of_a_full_line_has_one_parity_page() {
     assert_eq!(of_plane, [4; 8], "in turns");
 }
 
-/// A page that no retry brings back: n - 1 reads bring it back, it is written anew, nothing is lost.
+/// A page that no retry brings back: n - 1 reads bring it back, it is written anew, nothing is
+/// lost.
 #[test]
 fn a_page_that_fails_is_read_from_its_stripe_and_written_anew() {
     let pairs = [&EIGHT[..], &[LINE, STRIPE, ROOM, ("nand.read_retries", "2")]].concat();
@@ -139,8 +140,8 @@ fn a_page_that_fails_is_read_from_its_stripe_and_written_anew() {
             (count(device.as_ref(), Event::LostPages), meter.host().unreadable_pages),
             (0, 0)
         );
-        // Again, as long as it lies where it lay, which is known: nobody asks for it in vain. To move
-        // it its stripe is read once more; then it is elsewhere.
+        // Again, as long as it lies where it lay, which is known: nobody asks for it in vain. To
+        // move it its stripe is read once more; then it is elsewhere.
         submit(device.as_mut(), &config, Op::Read, 100);
         let asked = device.board().meter().total_reads();
         submit(device.as_mut(), &config, Op::Write, 0);
@@ -354,8 +355,8 @@ fn a_die_that_is_to_fail_needs_room() {
         let pairs = [&EIGHT[..], &[LINE, STRIPE, ROOM], more].concat();
         (row.minimum_blocks)(&tiny("ideal_page", 64, &pairs))
     };
-    // 1024 pages in lines of six blocks of 16 pages instead of seven, 11 instead of 10, and two more
-    // that are held free; eight blocks each.
+    // 1024 pages in lines of six blocks of 16 pages instead of seven, 11 instead of 10, and two
+    // more that are held free; eight blocks each.
     assert_eq!(minimum(&[("nand.failing_die", "1")]), minimum(&[]) + 8 * (1 + 2));
     assert!(minimum(&[]) > (row.minimum_blocks)(&tiny("ideal_page", 64, &EIGHT)));
 }

@@ -120,8 +120,8 @@ fn single_faults_lose_nothing_and_cost_n_less_one_reads_each() {
     assert_eq!(device.board().meter().host().unreadable_pages, 0);
 }
 
-/// A die that is known to have failed is asked for nothing: seven reads bring a page of it back, and
-/// no erase is tried on it.
+/// A die that is known to have failed is asked for nothing: seven reads bring a page of it back,
+/// and no erase is tried on it.
 #[test]
 fn a_die_that_is_known_to_have_failed_is_left_alone() {
     let (config, mut device) =
@@ -208,8 +208,8 @@ fn a_step_in_a_gap_is_bounded() {
     assert!((1..=5).contains(&moved), "{moved}");
 }
 
-/// Writes until the power goes, which it does at a planned program; versions as the host knows them,
-/// and the page that was being written.
+/// Writes until the power goes, which it does at a planned program; versions as the host knows
+/// them, and the page that was being written.
 fn write_until_cut(device: &mut dyn Device, newest: &mut [u32], pages_of: &Config) -> u32 {
     for turn in 0.. {
         let page = turn * 13 % newest.len() as u32;
@@ -297,8 +297,8 @@ fn what_was_flushed_outlives_collection_a_die_and_a_cut() {
             if programs(first.as_ref(), Cause::Gc) == copied {
                 continue;
             }
-            // A victim was erased for this page: whichever die fails next, and the power goes before
-            // anybody could do something about it.
+            // A victim was erased for this page: whichever die fails next, and the power goes
+            // before anybody could do something about it.
             collections += 1;
             for die in 0..8 {
                 let mut device = first.duplicate();

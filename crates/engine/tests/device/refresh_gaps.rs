@@ -47,8 +47,8 @@ fn data_that_a_power_cut_brings_back_is_looked_for() {
     device.audit().expect("the device is sound");
 }
 
-/// A victim that gaps have begun with, and a request finishes since it is due twice over by then, was
-/// counted when it was begun, and did not wait for that request: it is none of those at once.
+/// A victim that gaps have begun with, and a request finishes since it is due twice over by then,
+/// was counted when it was begun, and did not wait for that request: it is none of those at once.
 #[test]
 fn what_gaps_have_begun_counts_as_theirs() {
     let config = tiny("ideal_page", 8, &[TEN, PIECES]);
@@ -67,10 +67,10 @@ fn what_gaps_have_begun_counts_as_theirs() {
     device.audit().expect("the device is sound");
 }
 
-/// Where a host that wrote without gaps took the room that the rest of a victim needed in pieces, and
-/// only reads from then on, what is due moves in gaps all the same. It waited for the host to collect;
-/// and under a map on flash, of which every piece may write a page, for room that a whole victim needs
-/// less of.
+/// Where a host that wrote without gaps took the room that the rest of a victim needed in pieces,
+/// and only reads from then on, what is due moves in gaps all the same. It waited for the host to
+/// collect; and under a map on flash, of which every piece may write a page, for room that a whole
+/// victim needs less of.
 #[test]
 fn a_host_that_only_reads_leaves_no_victim_half_moved() {
     let small = [TEN, PIECES, ("device.over_provisioning", "0.1"), ("dftl.cmt_entries", "8")];

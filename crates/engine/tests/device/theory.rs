@@ -85,9 +85,9 @@ fn fifo_meets_the_closed_form_and_greedy_stays_just_below() {
 }
 
 /// Write amplification of FIFO cleaning of one log, of which share `r` of the writes goes uniformly
-/// to share `f` of the pages: a page survives a turn of the log if nobody writes it meanwhile. Every
-/// page is moved once a turn that it survives, so that A = r / (1 - exp(-r a / f A)) + the same of
-/// the others; by iteration.
+/// to share `f` of the pages: a page survives a turn of the log if nobody writes it meanwhile.
+/// Every page is moved once a turn that it survives, so that A = r / (1 - exp(-r a / f A)) + the
+/// same of the others; by iteration.
 fn two_temperatures(a: f64, f: f64, r: f64) -> f64 {
     let part = |share: f64, pages: f64, w: f64| share / (1.0 - (-share * a / (pages * w)).exp());
     (0..10_000).fold(1.5, |w, _| part(r, f, w) + part(1.0 - r, 1.0 - f, w))

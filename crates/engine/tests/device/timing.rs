@@ -147,8 +147,8 @@ fn a_host_write_over_two_planes_is_one_program() {
     assert_eq!(run(2, &slow_controller), 60_000 + T + P);
 }
 
-/// Pages of one mode of cells join, in an SLC cache and past it; where one plane's cache is full and
-/// the other's is not, they do not.
+/// Pages of one mode of cells join, in an SLC cache and past it; where one plane's cache is full
+/// and the other's is not, they do not.
 #[test]
 fn commands_over_two_planes_are_of_one_mode_of_cells() {
     let cache = [

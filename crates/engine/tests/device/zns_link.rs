@@ -37,8 +37,8 @@ fn a_reset_is_one_command() {
     assert_eq!(takes(device.as_mut(), &pages(&config, Op::Trim, 8, 4)), 0);
 }
 
-/// A trim of a log's is the host's, and takes the drive nothing. The record of it is a page that the
-/// host appends: a command with its data, beside that of the flush.
+/// A trim of a log's is the host's, and takes the drive nothing. The record of it is a page that
+/// the host appends: a command with its data, beside that of the flush.
 #[test]
 fn the_record_of_a_trim_crosses_the_link() {
     let (config, mut device) = opened(&[COMMANDS, ("host.link_bandwidth", "10MB")]);
@@ -51,8 +51,8 @@ fn the_record_of_a_trim_crosses_the_link() {
     assert_eq!(device.board().meter().events(Event::LogLinkBytes), 512);
 }
 
-/// The host asks for the old page while the die is still at work: that command is over when the page
-/// can be read, and only the one that sends the rest back comes behind the read.
+/// The host asks for the old page while the die is still at work: that command is over when the
+/// page can be read, and only the one that sends the rest back comes behind the read.
 #[test]
 fn the_host_asks_before_it_reads() {
     let pairs = [

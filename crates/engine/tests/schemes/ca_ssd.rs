@@ -1,5 +1,5 @@
-//! Contents that are stored once: what a write does to the flash when its content is known, who owns
-//! a page, and when a value is forgotten.
+//! Contents that are stored once: what a write does to the flash when its content is known, who
+//! owns a page, and when a value is forgotten.
 
 use crate::common::{
     CONTROLLER, LATENCIES, PROGRAM, TRANSFER, flush, open, pages, place, record, submit, tiny,
@@ -51,8 +51,8 @@ fn programs(operations: &[Operation]) -> usize {
     operations.iter().filter(|one| matches!(one, Operation::Program(..))).count()
 }
 
-/// What the phase-change memory holds is a page of flash, plus one, for every logical page: a device whose
-/// flash is saved is there again with these words.
+/// What the phase-change memory holds is a page of flash, plus one, for every logical page: a
+/// device whose flash is saved is there again with these words.
 #[test]
 fn the_map_is_what_the_phase_change_memory_holds() {
     let (config, mut device) = opened(&[]);
@@ -139,8 +139,8 @@ fn a_value_that_left_the_table_is_programmed_anew() {
     assert_eq!(programs(&write(device, &config, 1, 1).0), 1, "a table without room");
 }
 
-/// Pages of one request hold the parts of its content; a request for half a page says nothing of the
-/// other half.
+/// Pages of one request hold the parts of its content; a request for half a page says nothing of
+/// the other half.
 #[test]
 fn pages_of_a_request_are_its_parts_and_half_a_page_is_its_own() {
     let (config, mut device) =

@@ -79,8 +79,8 @@ fn written_until_refused(
     host
 }
 
-/// What memory kept of such pages is over with the power, unless a battery keeps it; what recovery read
-/// of the pages themselves says where they are. The level said what had been before.
+/// What memory kept of such pages is over with the power, unless a battery keeps it; what recovery
+/// read of the pages themselves says where they are. The level said what had been before.
 fn told_after_recovery(device: &mut dyn Device, case: &str) {
     let told = |device: &dyn Device| device.board().meter().level_now(Level::AstrayEntries);
     let before = told(device);

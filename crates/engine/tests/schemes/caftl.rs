@@ -1,5 +1,5 @@
-//! Contents that are stored once without a battery: what is hashed and when, who gets a number, what
-//! idle time joins, and what flash says of all that.
+//! Contents that are stored once without a battery: what is hashed and when, who gets a number,
+//! what idle time joins, and what flash says of all that.
 
 use crate::common::{
     CONTROLLER, LATENCIES, PROGRAM, TRANSFER, flush, open, pages, place, record, submit, tiny,
@@ -73,8 +73,8 @@ fn name(device: &dyn Device, page: u32) -> (PageKind, u32) {
     (oob.kind, oob.logical)
 }
 
-/// A new value costs a CRC-32, and its SHA-1 behind the program; a known one costs both, and nothing of
-/// the flash.
+/// A new value costs a CRC-32, and its SHA-1 behind the program; a known one costs both, and
+/// nothing of the flash.
 #[test]
 fn a_content_is_programmed_once() {
     let (config, mut device) = opened(&[]);
@@ -263,8 +263,8 @@ fn no_block_is_erased_before_the_journal_is_written() {
 }
 
 /// Two references are counted: a page that has them lives on although nobody has it, and takes in
-/// whoever writes its value again. Once two might be so, because four have left such pages, references
-/// are counted.
+/// whoever writes its value again. Once two might be so, because four have left such pages,
+/// references are counted.
 #[test]
 fn a_page_with_more_references_than_are_counted_lives_on() {
     let pairs = [("caftl.references", "2"), ("caftl.unreclaimed", "1")];
@@ -321,8 +321,9 @@ fn a_value_that_left_memory_is_programmed_anew() {
     assert_eq!(events(device, Event::ValueEvictions), 2);
 }
 
-/// Of four fingerprints three are for values that were written again: what comes once drives none of
-/// them out. Where all are alike the value that was written longest ago leaves, and a hit is a write.
+/// Of four fingerprints three are for values that were written again: what comes once drives none
+/// of them out. Where all are alike the value that was written longest ago leaves, and a hit is a
+/// write.
 #[test]
 fn what_was_written_again_stays_known() {
     for (hot, programmed) in [("0.75", 0), ("0", 1)] {
@@ -337,8 +338,8 @@ fn what_was_written_again_stays_known() {
     }
 }
 
-/// The journal goes round: pages that say nothing which is not said again die, however long it goes on;
-/// what was flushed is found again at any moment of that, and goes on.
+/// The journal goes round: pages that say nothing which is not said again die, however long it goes
+/// on; what was flushed is found again at any moment of that, and goes on.
 #[test]
 fn the_journal_stays_short_and_says_it_all() {
     let with = [("caftl.flush", "3"), ("caftl.out_of_line", "false")];
@@ -410,8 +411,8 @@ fn a_trim_is_written_down_as_one() {
     assert_eq!(device.locate(Lpn(1)), Location::Nowhere);
 }
 
-/// Two equal pages leave a buffer as one request: the second waits for the SHA-1 of the first, which was
-/// to be computed behind the request.
+/// Two equal pages leave a buffer as one request: the second waits for the SHA-1 of the first,
+/// which was to be computed behind the request.
 #[test]
 fn what_is_compared_was_hashed() {
     let pairs = [
@@ -433,8 +434,8 @@ fn what_is_compared_was_hashed() {
     }
 }
 
-/// Pages of one plane that stay alive for pages of another do not fill it up: what is written then goes
-/// where there is room.
+/// Pages of one plane that stay alive for pages of another do not fill it up: what is written then
+/// goes where there is room.
 #[test]
 fn a_plane_that_others_share_is_not_overfilled() {
     for scheme in ["caftl", "ca_ssd"] {

@@ -368,8 +368,8 @@ fn the_page_table_holds_as_many_entries_as_it_may() {
     assert_eq!(event(device, Event::RunHits), 0);
 }
 
-/// Blocks that conversions began to fill are collected like others when those were in vain: a hundred of
-/// them, on a device with some fifty to spare.
+/// Blocks that conversions began to fill are collected like others when those were in vain: a
+/// hundred of them, on a device with some fifty to spare.
 #[test]
 fn a_conversion_in_vain_leaves_its_block_to_collection() {
     let pairs = [

@@ -255,8 +255,8 @@ fn entries_that_are_given_take_their_room_from_the_page_caches() {
     }
 }
 
-/// Sizes that are given may take all that the budget leaves and no byte more; sizes that are not are
-/// as small as they must be.
+/// Sizes that are given may take all that the budget leaves and no byte more; sizes that are not
+/// are as small as they must be.
 #[test]
 fn sizes_that_are_given_fit_the_budget_or_are_refused() {
     let (row, _) = schemes::find("dac").expect("in the table");

@@ -1,5 +1,5 @@
-//! DFTL's settings that its figures do not show: what is loaded beside a missed entry, what collection
-//! leaves to the cache, and what a copy of the directory finds again.
+//! DFTL's settings that its figures do not show: what is loaded beside a missed entry, what
+//! collection leaves to the cache, and what a copy of the directory finds again.
 
 use crate::common::{config, open, record, submit, tiny};
 use ftlab_engine::board::nand::record::Operation;
@@ -13,8 +13,8 @@ fn events(device: &dyn Device, event: Event) -> u64 {
     device.board().meter().events(event)
 }
 
-/// Pages 4 to 9 and the last two of translation page 0 (512 entries each) are on flash and in its map,
-/// and no entry that is cached is changed or of it.
+/// Pages 4 to 9 and the last two of translation page 0 (512 entries each) are on flash and in its
+/// map, and no entry that is cached is changed or of it.
 fn written(prefetch: &str, entries: &str) -> (ftlab_engine::config::Config, Box<dyn Device>) {
     let config = config(&[
         ("dftl.prefetch", prefetch),
@@ -80,13 +80,14 @@ fn what_is_cached_is_not_loaded_again() {
     assert_eq!(events(device.as_ref(), Event::PrefetchedEntries), before);
 }
 
-/// An entry for whose place the map would have to be written is not worth a guess, nor is the entry that
-/// was asked for.
+/// An entry for whose place the map would have to be written is not worth a guess, nor is the entry
+/// that was asked for.
 #[test]
 fn prefetching_writes_no_map_and_keeps_what_was_asked_for() {
     let (config, mut device) = written("5", "2");
     let device = device.as_mut();
-    // The two entries of the cache: 4, which is asked for, and one that is changed, the last of its page.
+    // The two entries of the cache: 4, which is asked for, and one that is changed, the last of its
+    // page.
     submit(device, &config, Op::Write, 1535);
     let written = events(device, Event::EvictDirty);
     assert_eq!(map_reads(device, 4, &config), 1);
@@ -94,8 +95,8 @@ fn prefetching_writes_no_map_and_keeps_what_was_asked_for() {
     assert_eq!(map_reads(device, 4, &config), 0, "it is cached");
 }
 
-/// A collection changes cached entries in memory alone where that is asked for, before a power cut and
-/// behind it.
+/// A collection changes cached entries in memory alone where that is asked for, before a power cut
+/// and behind it.
 #[test]
 fn lazy_copying_writes_fewer_map_pages_before_a_power_cut_and_behind_it() {
     let updates = |lazy| {
@@ -121,8 +122,8 @@ fn lazy_copying_writes_fewer_map_pages_before_a_power_cut_and_behind_it() {
     assert!(lazy[0] < at_once[0] && lazy[1] < at_once[1], "{lazy:?} and {at_once:?}");
 }
 
-/// A copy of the directory on flash is found as it was saved last: what was written to the map behind it
-/// is found too, without reading every page of the map as without a copy.
+/// A copy of the directory on flash is found as it was saved last: what was written to the map
+/// behind it is found too, without reading every page of the map as without a copy.
 #[test]
 fn a_copy_of_the_directory_is_found_again() {
     let recovered = |sync| {

@@ -413,7 +413,8 @@ fn after_a_cut_the_oldest_surplus_log_blocks_are_the_isolation_area() {
     assert!(isolated(&bench) >= before, "{} of {before} blocks", isolated(&bench));
 }
 
-/// Under rule 3 a page can stay for ever, and its victims are not dead: nor does its count overflow.
+/// Under rule 3 a page can stay for ever, and its victims are not dead: nor does its count
+/// overflow.
 #[test]
 fn a_page_that_stays_whatever_its_chances_may_stay_ever_so_often() {
     let pairs = [LOGS, FULL, ISOLATION[0], ISOLATION[2], ("faster.copy_all_below", "3")];
@@ -439,8 +440,8 @@ fn a_victim_of_which_pages_stayed_was_not_dead() {
     assert_eq!(bench.events(Event::DeadLogBlocks), 0);
 }
 
-/// A page that stays because its victim has few was given a chance only if there are any: its rewrite
-/// proves none right otherwise.
+/// A page that stays because its victim has few was given a chance only if there are any: its
+/// rewrite proves none right otherwise.
 #[test]
 fn where_there_are_no_chances_none_is_counted_as_rewritten() {
     for (chances, rewritten) in [("0", 0), ("1", 1)] {

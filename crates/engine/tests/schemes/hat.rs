@@ -55,8 +55,8 @@ fn before_figure_6(dirty: bool) -> (Config, Box<dyn Device>) {
     (config, device)
 }
 
-/// The SMT is what the phase-change memory holds, a page of flash, plus one, for every logical page: a device
-/// whose flash is saved is there again with these words.
+/// The SMT is what the phase-change memory holds, a page of flash, plus one, for every logical
+/// page: a device whose flash is saved is there again with these words.
 #[test]
 fn the_smt_is_what_the_phase_change_memory_holds() {
     let (_, mut device) = before_figure_6(false);

@@ -12,8 +12,8 @@ use ftlab_engine::units::Nanos;
 /// An access to the table, unlike any other time.
 const ACCESS: Nanos = 13;
 
-/// A write that collects takes, beside the write itself, the copies, an access to the table for each
-/// of them, and the erase.
+/// A write that collects takes, beside the write itself, the copies, an access to the table for
+/// each of them, and the erase.
 #[test]
 fn every_page_that_collection_moves_is_an_access_to_the_table() {
     let pairs = [&LATENCIES[..], &[("timing.dram_access", "13ns")]].concat();

@@ -130,8 +130,8 @@ fn a_write_that_is_reported_as_failed_has_changed_nothing() {
     assert_eq!(failed, 2000);
 }
 
-/// What is block-mapped is so again after a power cut, where block mapping is asked for; where only page
-/// mapping is, nothing is, though pages lie in order.
+/// What is block-mapped is so again after a power cut, where block mapping is asked for; where only
+/// page mapping is, nothing is, though pages lie in order.
 #[test]
 fn block_mapped_blocks_are_recognised_after_a_power_cut() {
     for (target, by_page, by_block) in
@@ -171,8 +171,8 @@ fn as_many_logical_blocks_are_page_mapped_as_may_be() {
     device.audit().expect("sound");
 }
 
-/// Its pages are trimmed while it is rewritten: when the order breaks there is nothing to copy, and no
-/// block of it is left.
+/// Its pages are trimmed while it is rewritten: when the order breaks there is nothing to copy, and
+/// no block of it is left.
 #[test]
 fn a_rewrite_of_which_every_page_was_trimmed_ends_as_nobodys() {
     let config = tiny("janus", 40, &[("janus.target", "all_block")]);

@@ -104,7 +104,8 @@ fn a_look_up_goes_down_the_levels_until_compaction_lifts_them() {
 }
 
 /// The same: with gamma = 4 two runs are one segment, and a page that it says wrongly is two reads;
-/// to write over it, the page that it says is read as well. Without tolerance nothing is read twice.
+/// to write over it, the page that it says is read as well. Without tolerance nothing is read
+/// twice.
 #[test]
 fn a_wrong_prediction_is_a_second_read() {
     let runs = [0, 1, 2, 3, 8, 9, 10, 11];
@@ -160,8 +161,8 @@ fn a_sequential_fill_takes_eight_bytes_a_group() {
 /// Groups of 16 pages, of which memory holds one with many segments, or some with few.
 const SMALL: [(&str, &str); 2] = [("leaftl.group_pages", "16"), ("leaftl.map_bytes", "1B")];
 
-/// `docs/papers/leaftl2023.md#caching`: a group that is not in memory is read with its map page; one
-/// that leaves and has changed is written, with what else changed of its map page.
+/// `docs/papers/leaftl2023.md#caching`: a group that is not in memory is read with its map page;
+/// one that leaves and has changed is written, with what else changed of its map page.
 #[test]
 fn groups_come_from_flash_and_go_there() {
     let (config, mut device) = device(&SMALL);
@@ -248,8 +249,8 @@ fn what_collection_alone_changed_is_its_map_update() {
     device.audit().expect("the device is sound");
 }
 
-/// Of a block that holds two flushes, the later one of lower pages, a collection makes one run where
-/// it sorts, and leaves two where it does not.
+/// Of a block that holds two flushes, the later one of lower pages, a collection makes one run
+/// where it sorts, and leaves two where it does not.
 #[test]
 fn a_victim_is_written_in_the_order_of_its_numbers() {
     for (sorts, runs) in [("true", 1), ("false", 2)] {
@@ -336,8 +337,8 @@ fn the_fullest_groups_leave_first() {
     assert_eq!(level(device, Level::BufferedPages), 3);
 }
 
-/// A group with more pages than may leave gives as many as may, the lowest; nobody else's go instead,
-/// and none stays for good.
+/// A group with more pages than may leave gives as many as may, the lowest; nobody else's go
+/// instead, and none stays for good.
 #[test]
 fn a_group_fuller_than_what_may_leave_is_cut() {
     // Share, pages of the fuller group and of the first, pages that leave, reads of some pages.

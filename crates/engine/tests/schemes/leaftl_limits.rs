@@ -87,8 +87,8 @@ fn memory_never_holds_more_than_is_stated() {
     assert!(over >= 12, "{over} of sixteen took more than what stays");
 }
 
-/// Where nothing can leave memory, what map pages say is used and forgotten: every page is read, and
-/// memory takes no more than before, but for pages that a collection moves in vain.
+/// Where nothing can leave memory, what map pages say is used and forgotten: every page is read,
+/// and memory takes no more than before, but for pages that a collection moves in vain.
 #[test]
 fn a_worn_out_device_is_read_past_memory() {
     let mut past = 0;
@@ -126,8 +126,8 @@ fn a_worn_out_device_is_read_past_memory() {
     assert!(past > 1000, "{past} reads where memory had no room");
 }
 
-/// What is due to be refreshed finds no room either, behind a read or in a gap: the read was served. It
-/// failed.
+/// What is due to be refreshed finds no room either, behind a read or in a gap: the read was
+/// served. It failed.
 #[test]
 fn reads_of_a_worn_out_device_that_refreshes_are_served() {
     let mut at_once = 0;
@@ -163,8 +163,9 @@ fn reads_of_a_worn_out_device_that_refreshes_are_served() {
     assert!(at_once > 100, "{at_once} reads left something that cannot wait");
 }
 
-/// Each of thirteen pairs lies within the one before: the first is on the lowest of thirteen levels.
-/// Look-ups beyond nine are counted, and each level takes its time where look-ups are charged.
+/// Each of thirteen pairs lies within the one before: the first is on the lowest of thirteen
+/// levels. Look-ups beyond nine are counted, and each level takes its time where look-ups are
+/// charged.
 #[test]
 fn deep_look_ups_are_counted_and_may_cost() {
     for (charged, of_level) in [("false", 0), ("true", 50), ("true", 80)] {
@@ -200,8 +201,8 @@ fn deep_look_ups_are_counted_and_may_cost() {
     }
 }
 
-/// A map page that is on its way is waited for by every page that needs it, whatever other map pages
-/// were asked for meanwhile: two groups 4,096 apart kept their moments in one place.
+/// A map page that is on its way is waited for by every page that needs it, whatever other map
+/// pages were asked for meanwhile: two groups 4,096 apart kept their moments in one place.
 #[test]
 fn whoever_needs_a_map_page_waits_for_it() {
     let pairs = [
@@ -271,8 +272,8 @@ fn a_power_cut_takes_a_tolerance_away() {
 }
 
 /// A full buffer that is emptied behind the host's pages holds up none of them for more than one
-/// program; emptied as one piece, it holds up one page in each fill for all of them. What is written
-/// together, where it lies and what is learned of it is the same.
+/// program; emptied as one piece, it holds up one page in each fill for all of them. What is
+/// written together, where it lies and what is learned of it is the same.
 #[test]
 fn a_buffer_is_emptied_behind_the_host() {
     let program = 1_000_000;
@@ -388,8 +389,9 @@ fn a_trim_outlives_a_power_cut_where_memory_does() {
     }
 }
 
-/// With a tolerance, the out-of-band area of a page names those that were to be programmed behind it.
-/// Where that changes, a run ends: no page of it is looked for where that area does not name it.
+/// With a tolerance, the out-of-band area of a page names those that were to be programmed behind
+/// it. Where that changes, a run ends: no page of it is looked for where that area does not name
+/// it.
 #[test]
 fn a_run_ends_where_other_pages_follow_than_were_to() {
     // What comes between, at which place 43 then is, and how many runs that makes.
@@ -423,8 +425,8 @@ fn a_run_ends_where_other_pages_follow_than_were_to() {
     }
 }
 
-/// A victim is taken when there is room for the map pages that it costs: the map itself asserts that
-/// it writes no more of them than it reckoned with.
+/// A victim is taken when there is room for the map pages that it costs: the map itself asserts
+/// that it writes no more of them than it reckoned with.
 #[test]
 fn a_victim_costs_no_more_map_pages_than_were_reckoned() {
     let mut before_erase = 0;

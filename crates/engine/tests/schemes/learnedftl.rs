@@ -73,8 +73,8 @@ fn collect(device: &mut dyn Device, config: &Config, page: u64) {
     panic!("the group of page {page} is never collected");
 }
 
-/// Pages of a stride fill half a translation page or all of it; a page of the other one of the group
-/// is rewritten until that is collected, and each of these is then read once.
+/// Pages of a stride fill half a translation page or all of it; a page of the other one of the
+/// group is rewritten until that is collected, and each of these is then read once.
 #[test]
 fn pages_collected_together_are_read_once() {
     for stride in [1, 2] {

@@ -9,8 +9,8 @@ use ftlab_engine::meter::{Event, Level};
 use ftlab_engine::request::Op;
 use ftlab_engine::schemes;
 
-/// A table of three entries that knows page 9 and not page 17, both at the head of the random area: the
-/// ninth request of this bench and those before it (Fig. 3).
+/// A table of three entries that knows page 9 and not page 17, both at the head of the random area:
+/// the ninth request of this bench and those before it (Fig. 3).
 fn fig_3(more: &[(&str, &str)]) -> Bench {
     let pairs = [&[("adapt.log_blocks", "3"), ("adapt.history_bytes", "18")], more].concat();
     let mut bench = bench(4, &pairs);
@@ -62,9 +62,9 @@ fn a_complete_stream_is_switched_at_once_if_asked_and_nobody_waits_for_the_erase
     assert!(wait >= 4 * PROGRAM, "{wait}");
 }
 
-/// A page that is not the next one of its stream, in a small request: only where small requests count
-/// as large ones it is merged with the stream, in full behind the pages that were written, partially
-/// beyond them.
+/// A page that is not the next one of its stream, in a small request: only where small requests
+/// count as large ones it is merged with the stream, in full behind the pages that were written,
+/// partially beyond them.
 #[test]
 fn small_requests_break_streams_only_if_they_count_as_large() {
     for (small, rewrite, gap) in [
@@ -93,8 +93,8 @@ fn a_large_request_beyond_the_next_page_of_a_stream_is_merged_with_it_if_asked()
     for (miss, random) in [("with_request", 0), ("to_random", 2)] {
         let mut bench = bench(4, &[("adapt.seq_miss", miss)]);
         bench.submit(Op::Write, 6, 3);
-        // Page 8 is there; 10 to 12 leave out page 9. Merged with page 10 inside, logical block 2 has
-        // no stream any more, and page 11 begins one.
+        // Page 8 is there; 10 to 12 leave out page 9. Merged with page 10 inside, logical block 2
+        // has no stream any more, and page 11 begins one.
         bench.submit(Op::Write, 10, 3);
         assert_eq!(bench.events(Event::RandomLogWrites), random, "{miss}");
     }
@@ -130,7 +130,8 @@ fn phi_counts_what_a_full_merge_merged_and_not_what_stayed() {
     assert_eq!(level(&bench, Level::PhiPages), Some(1));
 }
 
-/// The hit rate of an interval, thousandths: of the table's answers, or of what was proved by its end.
+/// The hit rate of an interval, thousandths: of the table's answers, or of what was proved by its
+/// end.
 #[test]
 fn the_hit_rate_is_of_answers_or_of_proofs_as_set() {
     let rate = |definition, interval, writes: &[u64]| {
@@ -154,8 +155,8 @@ fn the_hit_rate_is_of_answers_or_of_proofs_as_set() {
     assert_eq!(rate("correct_predictions", "11", &[5]), None, "nothing is proved yet");
 }
 
-/// All four pages of a victim are expected, and one of them may stay: that the others had to go was no
-/// prediction, so their rewrite proves none wrong.
+/// All four pages of a victim are expected, and one of them may stay: that the others had to go was
+/// no prediction, so their rewrite proves none wrong.
 #[test]
 fn an_expected_page_that_had_to_go_proves_nothing() {
     let pairs = [("adapt.log_blocks", "2"), ("adapt.min_gain_pages", "3")];

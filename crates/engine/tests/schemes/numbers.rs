@@ -1,6 +1,7 @@
-//! What every scheme does with each of its variants in one workload, counted and timed: operations by cause,
-//! erases by role, events, response times, where pages lie, what a recovery costs. That these numbers are
-//! right, the worked examples say; here it is seen when one moves that nobody meant to move.
+//! What every scheme does with each of its variants in one workload, counted and timed: operations
+//! by cause, erases by role, events, response times, where pages lie, what a recovery costs. That
+//! these numbers are right, the worked examples say; here it is seen when one moves that nobody
+//! meant to move.
 
 use crate::common::variants::{self, Variant};
 use crate::common::{LATENCIES, chosen, mixed_contents, open, tiny};
@@ -38,8 +39,8 @@ fn prepared(variant: &Variant) -> (Config, Box<dyn Device>) {
     (config, device)
 }
 
-/// Requests close behind each other, with a gap now and then in which the device is idle; the sum of the
-/// free blocks that it says it has behind each of them.
+/// Requests close behind each other, with a gap now and then in which the device is idle; the sum
+/// of the free blocks that it says it has behind each of them.
 fn drive(device: &mut dyn Device, requests: &[Request]) -> u64 {
     let mut free = 0;
     for (number, request) in requests.iter().enumerate() {
@@ -99,8 +100,8 @@ fn timed(line: &mut String, device: &dyn Device) {
     write!(line, "; places {places:x}").expect("a string grows");
 }
 
-/// Up to a power cut in full; behind it what it took to find everything again, and sums; what writing changed
-/// entries of the map back comes to.
+/// Up to a power cut in full; behind it what it took to find everything again, and sums; what
+/// writing changed entries of the map back comes to.
 fn numbers(variant: &Variant) -> String {
     let (config, mut device) = prepared(variant);
     let device = device.as_mut();

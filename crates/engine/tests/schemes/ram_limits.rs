@@ -110,8 +110,8 @@ fn group_1_of_jtl_may_be_a_single_place() {
     }
 }
 
-/// What memory knows of a page stays true where nothing of it can leave any more, whatever a segment
-/// may be off by.
+/// What memory knows of a page stays true where nothing of it can leave any more, whatever a
+/// segment may be off by.
 #[test]
 fn leaftl_ends_with_what_it_promised() {
     for gamma in ["0", "4", "16"] {

@@ -9,8 +9,8 @@ type Refused = (&'static str, &'static [(&'static str, &'static str)], &'static 
 /// A clock that knows no moment beforehand, so that it cannot say how long a gap is.
 const EVENT: [(&str, &str); 2] = [("timing.profile", "parallel"), ("timing.clock", "event")];
 
-/// DFTL's map in so much memory. It takes 300 bytes: 32 entries and 5 that wait, 8 bytes each, and a
-/// directory of one translation page.
+/// DFTL's map in so much memory. It takes 300 bytes: 32 entries and 5 that wait, 8 bytes each, and
+/// a directory of one translation page.
 macro_rules! dftl_in {
     ($bytes:literal) => {
         &[
@@ -83,8 +83,8 @@ fn what_does_not_go_together_is_refused() {
     assert!(wrong.is_empty(), "{wrong:#?}");
 }
 
-/// Schemes that need a moment at once, whatever their settings, and why; all others take a clock that
-/// knows none beforehand.
+/// Schemes that need a moment at once, whatever their settings, and why; all others take a clock
+/// that knows none beforehand.
 const NEED_MOMENTS: &[(&str, &str)] = &[
     ("caftl", "works in gaps"),
     ("hat", "phase-change memory"),

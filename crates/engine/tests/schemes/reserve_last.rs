@@ -94,8 +94,8 @@ fn a_partition_that_is_lent_and_one_that_is_adapted_exclude_each_other() {
     assert!(refusal.contains("last.adapt") && refusal.contains("as_used"), "{refusal}");
 }
 
-/// What may be opened without a merge: each partition has its own blocks, and the one with fewest of
-/// them merges first; or the cold one has those that the hot one does not use.
+/// What may be opened without a merge: each partition has its own blocks, and the one with fewest
+/// of them merges first; or the cold one has those that the hot one does not use.
 #[test]
 fn free_log_blocks_are_those_that_the_next_page_may_need() {
     let hot = [4; 6];

@@ -1,14 +1,14 @@
-//! What every scheme says of its sizes with each of its variants: the blocks that it needs at least, and
-//! bytes of memory by structure. That the formulas are right, examples of the schemes say where a paper
-//! does; here it is seen when one changes.
+//! What every scheme says of its sizes with each of its variants: the blocks that it needs at
+//! least, and bytes of memory by structure. That the formulas are right, examples of the schemes
+//! say where a paper does; here it is seen when one changes.
 
 use crate::common::variants;
 use crate::common::{chosen, tiny};
 use ftlab_engine::schemes;
 use std::fmt::Write;
 
-/// Devices, each beside a variant's own settings: several planes and translation pages; large enough that
-/// shares of it are no least sizes; and that one with little memory.
+/// Devices, each beside a variant's own settings: several planes and translation pages; large
+/// enough that shares of it are no least sizes; and that one with little memory.
 const DEVICES: [(u64, &[(&str, &str)]); 3] = [
     (24, &[("device.pages_per_block", "16"), ("device.planes", "2")]),
     (700, &LARGE),

@@ -223,12 +223,13 @@ fn what_stays_for_want_of_room_is_not_counted() {
     assert!(refused > 300, "{refused} writes were refused");
 }
 
-/// Data that a gap has begun to write is not durable before it is programmed: a flush was done when it
-/// came. A translation page says what a scan would find as well: nobody waits for it.
+/// Data that a gap has begun to write is not durable before it is programmed: a flush was done when
+/// it came. A translation page says what a scan would find as well: nobody waits for it.
 #[test]
 fn a_flush_waits_for_data_that_a_gap_has_begun_to_write() {
     for scheme in ["treeftl", "treeftl_page_lru"] {
-        // The second comes when the data page is there and its translation page is being programmed.
+        // The second comes when the data page is there and its translation page is being
+        // programmed.
         for (flushed_at, programs) in [(50_000, 1), (350_000, 2)] {
             let pairs = [
                 ("timing.profile", "parallel"),
@@ -250,8 +251,8 @@ fn a_flush_waits_for_data_that_a_gap_has_begun_to_write() {
     }
 }
 
-/// Nor does it wait for a translation page that leaves memory: that was so where one was evicted, and
-/// otherwise where a gap wrote it.
+/// Nor does it wait for a translation page that leaves memory: that was so where one was evicted,
+/// and otherwise where a gap wrote it.
 #[test]
 fn a_flush_waits_for_no_translation_page_that_leaves() {
     for scheme in ["treeftl", "treeftl_page_lru"] {

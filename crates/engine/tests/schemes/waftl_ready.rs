@@ -9,9 +9,9 @@ use ftlab_engine::units::Nanos;
 const LATER: Nanos = 1_000_000_000_000;
 const READ: Nanos = 20_000;
 
-/// Memory holds one map page, and not that of pages 8 and 12, which are page-mapped in two dies. Both
-/// are read at the same moment. The first request waits for the map page; to the second it is a hit,
-/// but what it hits is there only when it was read.
+/// Memory holds one map page, and not that of pages 8 and 12, which are page-mapped in two dies.
+/// Both are read at the same moment. The first request waits for the map page; to the second it is
+/// a hit, but what it hits is there only when it was read.
 #[test]
 fn a_hit_waits_for_the_map_page_that_another_request_reads() {
     let own = [

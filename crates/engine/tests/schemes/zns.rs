@@ -38,8 +38,8 @@ fn block_of(device: &dyn Device, page: u32) -> (u32, u32) {
     (plane.0, block.0 - geometry.blocks_of(plane).start)
 }
 
-/// Zones of two channels take a page of either in turn; narrow ones fill a block of one channel, then
-/// one of the other.
+/// Zones of two channels take a page of either in turn; narrow ones fill a block of one channel,
+/// then one of the other.
 #[test]
 fn a_narrow_zone_is_on_its_channels_alone() {
     let (config, mut device) = opened(24, &[TWO]);
@@ -98,7 +98,8 @@ fn a_collection_reads_appends_and_resets() {
         Operation::Erase(block, Cause::Gc),
     ];
     assert_eq!(operations[..3], first);
-    // What gains nothing has another zone collected, until the reserve is there; then the host's page.
+    // What gains nothing has another zone collected, until the reserve is there; then the host's
+    // page.
     let copies = operations.iter().filter(|one| matches!(one, Operation::Program(_, Cause::Gc)));
     let copies = copies.count() as u64;
     assert!(matches!(operations.last(), Some(Operation::Program(_, Cause::Host))));
@@ -233,7 +234,8 @@ fn a_half_written_zone_is_written_on_or_finished() {
 }
 
 /// Whatever a power cut left half written, and however often the power goes: the host finds zones
-/// to collect with. The target of a collection that was cut is not finished where no other is empty.
+/// to collect with. The target of a collection that was cut is not finished where no other is
+/// empty.
 #[test]
 fn two_zones_in_reserve_outlast_every_power_cut() {
     let mut cuts = 0;
@@ -409,8 +411,8 @@ fn a_trim_of_a_part_of_a_page_covers_none_of_it() {
     device.audit().expect("sound");
 }
 
-/// The power goes at every operation of a workload that writes three zones side by side, and again in
-/// the recovery: what was written is there, and zones go on where they stood.
+/// The power goes at every operation of a workload that writes three zones side by side, and again
+/// in the recovery: what was written is there, and zones go on where they stood.
 #[test]
 fn zones_that_are_written_raw_are_found_again() {
     let (config, device) = raw(24, &[TWO, ("zns.max_active", "3"), ("zns.max_open", "2")]);

@@ -29,9 +29,9 @@ fn versions(device: &dyn Device, requests: &[Request], logical: u64) -> Vec<Vec<
     all
 }
 
-/// Cuts a workload everywhere, and of every third cut the recovery too. Whatever became of the request
-/// that was cut, all pages but its own are as they were before it; then `goes_on` has the device. How
-/// many cuts there were.
+/// Cuts a workload everywhere, and of every third cut the recovery too. Whatever became of the
+/// request that was cut, all pages but its own are as they were before it; then `goes_on` has the
+/// device. How many cuts there were.
 pub fn cut_everywhere(
     device: &dyn Device,
     config: &Config,

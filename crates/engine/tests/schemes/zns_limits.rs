@@ -1,5 +1,5 @@
-//! What zones do at their limits: settings that just go together, a last zone that is shorter, one that
-//! a power cut left a page short, frames of windows by zone, and what a reset waits for.
+//! What zones do at their limits: settings that just go together, a last zone that is shorter, one
+//! that a power cut left a page short, frames of windows by zone, and what a reset waits for.
 
 use crate::common::{LATENCIES, fill, flush, open, pages, place, submit, tiny};
 use ftlab_engine::board::nand::clock::timeline::Work;
@@ -34,8 +34,8 @@ fn checked(pairs: Pairs<'_>) -> Result<(), String> {
     (row.check)(&config).map_err(|error| error.to_string())
 }
 
-/// An open zone is active, and so are the zones that the host's log writes: one for each class of data
-/// (of four handles and of moved pages five), and one for the records of trims.
+/// An open zone is active, and so are the zones that the host's log writes: one for each class of
+/// data (of four handles and of moved pages five), and one for the records of trims.
 #[test]
 fn as_many_zones_are_active_as_are_open_or_written() {
     let limits = |open, active| [("zns.max_open", open), ("zns.max_active", active)];
@@ -81,8 +81,8 @@ fn a_drive_that_would_move_pages_or_divide_channels_is_refused() {
 #[test]
 fn raw_zones_need_the_blocks_of_whole_zones() {
     let (row, _) = schemes::find("zns").expect("in the table");
-    // Logical pages are 4 a logical block; blocks of a zone are those of one number in all planes of
-    // its channels.
+    // Logical pages are 4 a logical block; blocks of a zone are those of one number in all planes
+    // of its channels.
     let cases: [(u64, Pairs<'_>, u64); 4] = [
         (25, &[RAW], 25),
         (25, &[RAW, TWO], 13 * 2),
@@ -109,8 +109,8 @@ fn the_last_zone_is_full_where_the_pages_end() {
     (96..100).for_each(|page| submit(device, &config, Op::Read, page));
 }
 
-/// The program of the fourth page was torn: the zone takes seven pages, and is active no more with the
-/// last of them.
+/// The program of the fourth page was torn: the zone takes seven pages, and is active no more with
+/// the last of them.
 #[test]
 fn a_zone_that_a_power_cut_left_short_is_active_until_it_has_no_room() {
     let (config, mut device) = opened(24, ONE);
@@ -187,8 +187,8 @@ fn a_frame_is_free_when_its_page_is_programmed_in_every_zone() {
     (1..4).for_each(|zone| assert_eq!(times(zone), first, "zone {zone}"));
 }
 
-/// The zone is reset while its page 11 waits for the program of page 8: its frame is free with it, and
-/// that of page 9, which no program was under way for, is free at once.
+/// The zone is reset while its page 11 waits for the program of page 8: its frame is free with it,
+/// and that of page 9, which no program was under way for, is free at once.
 #[test]
 fn the_reset_of_a_zone_frees_the_frames_of_its_own_pages() {
     let ram = ("timing.ram_page", "1us");
@@ -203,7 +203,8 @@ fn the_reset_of_a_zone_frees_the_frames_of_its_own_pages() {
     assert!(other < 10_000, "{other}");
 }
 
-/// In memory are the pages behind the pointers, whatever takes them away: pointers, a reset, a flush.
+/// In memory are the pages behind the pointers, whatever takes them away: pointers, a reset, a
+/// flush.
 #[test]
 fn the_meter_knows_how_many_pages_windows_hold() {
     let (config, mut device) = windows("6", "3", &[]);
@@ -257,8 +258,8 @@ fn a_zone_is_reset_when_its_copies_are_on_flash() {
     assert!(seen > 50, "{seen} collections");
 }
 
-/// Page 0 is written as the first page of the workload, and again as the second, for ever: by what is
-/// to come they belong apart. What the preparation wrote counts for nothing.
+/// Page 0 is written as the first page of the workload, and again as the second, for ever: by what
+/// is to come they belong apart. What the preparation wrote counts for nothing.
 #[test]
 fn an_oracle_begins_where_measuring_begins() {
     let mut config = tiny("zns", 24, &[("gc.placement", "fk"), ("device.over_provisioning", "3x")]);

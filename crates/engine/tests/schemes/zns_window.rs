@@ -1,5 +1,5 @@
-//! Windows of zones that the workload writes: what memory takes, what moves a write pointer, what is
-//! refused, and what a power cut leaves.
+//! Windows of zones that the workload writes: what memory takes, what moves a write pointer, what
+//! is refused, and what a power cut leaves.
 
 use crate::common::{flush, open, pages, place, record, submit, tiny};
 use crate::zns_cuts::{Cut, cut_everywhere};
@@ -27,7 +27,8 @@ const WINDOWS: Pairs<'_> = &[
     ("device.ram_nonvolatile", "true"),
 ];
 
-/// Windows as long as a zone, granules that no zone is a multiple of, a part of a zone, narrow zones.
+/// Windows as long as a zone, granules that no zone is a multiple of, a part of a zone, narrow
+/// zones.
 const SHAPES: [Pairs<'_>; 5] = [
     &[],
     &[("zns.zrwa", "8"), ("zns.zrwa_granule", "8")],
@@ -158,8 +159,8 @@ fn zone_pages(config: &Config) -> u64 {
     blocks * (hundredths * u64::from(config.device.units_per_block()) / 100)
 }
 
-/// Zones in turn, the last one too, which may be shorter: of two zones side by side pages of a window in
-/// any order and some of them twice, and a flush when both are written.
+/// Zones in turn, the last one too, which may be shorter: of two zones side by side pages of a
+/// window in any order and some of them twice, and a flush when both are written.
 fn shuffled(config: &Config) -> Vec<Request> {
     let mut rng = Rng::new(7, Purpose::Workload);
     let (zone, logical) = (zone_pages(config), config.device.logical_pages());
@@ -211,8 +212,8 @@ fn whatever_the_order_within_windows_a_page_is_programmed_once() {
     }
 }
 
-/// The power goes at every operation, and again in the recovery: what was written is there, on flash
-/// or in its window, in the version that was written last, and zones go on where they stood.
+/// The power goes at every operation, and again in the recovery: what was written is there, on
+/// flash or in its window, in the version that was written last, and zones go on where they stood.
 #[test]
 fn windows_are_there_again_after_a_power_cut() {
     let mut cuts = 0;
@@ -223,8 +224,8 @@ fn windows_are_there_again_after_a_power_cut() {
     assert!(cuts > 1000, "{cuts} cuts");
 }
 
-/// What the cut interrupted is asked for again, and all that came behind it, unless it left a hole, for
-/// which a zone is a page short; every zone can be begun anew.
+/// What the cut interrupted is asked for again, and all that came behind it, unless it left a hole,
+/// for which a zone is a page short; every zone can be begun anew.
 fn goes_on(Cut { mut device, config, rest, outcome, case }: Cut<'_>) {
     let rest = if outcome == CutOutcome::Torn { &[] } else { rest };
     for request in rest {
@@ -241,8 +242,8 @@ fn goes_on(Cut { mut device, config, rest, outcome, case }: Cut<'_>) {
     device.audit().unwrap_or_else(|error| panic!("{case}: {error}"));
 }
 
-/// The first page of a zone waits for nobody while another zone's window is full, and the page behind a
-/// full window waits for the program of the page whose frame it takes.
+/// The first page of a zone waits for nobody while another zone's window is full, and the page
+/// behind a full window waits for the program of the page whose frame it takes.
 #[test]
 fn a_page_waits_for_the_frame_of_its_own_window() {
     let (config, mut device) = opened(&[

@@ -41,9 +41,9 @@ pub struct Link {
 }
 
 impl Link {
-    /// Idle; the device holds up to `depth` requests at once, and the host sends up to `copies` pages
-    /// of its own beside them. `bandwidth` is bytes a second in each direction, 0 for no limit; a
-    /// command takes `command`.
+    /// Idle; the device holds up to `depth` requests at once, and the host sends up to `copies`
+    /// pages of its own beside them. `bandwidth` is bytes a second in each direction, 0 for no
+    /// limit; a command takes `command`.
     pub fn new(
         full_duplex: bool,
         bandwidth: u64,
@@ -184,8 +184,8 @@ impl Board {
         self.program_payload(ppn, what, payload, cause, there)
     }
 
-    /// As [`Board::program_update`] where the host keeps the other sectors of a page that is written in
-    /// part: it asks for the old page, and sends back what the request has not sent.
+    /// As [`Board::program_update`] where the host keeps the other sectors of a page that is
+    /// written in part: it asks for the old page, and sends back what the request has not sent.
     ///
     /// # Errors
     /// As [`Board::program_update`].

@@ -266,9 +266,9 @@ impl Board {
         self.nand.program_payload(&mut self.meter, ppn, what, payload, cause, after)
     }
 
-    /// The short way of [`Board::program_payload`] for a page that replaces an older one with single
-    /// words of it changed: when, and how many valid pages the older one's block keeps. None where
-    /// something can fail, or somebody writes operations down.
+    /// The short way of [`Board::program_payload`] for a page that replaces an older one with
+    /// single words of it changed: when, and how many valid pages the older one's block keeps. None
+    /// where something can fail, or somebody writes operations down.
     #[inline(always)]
     pub fn update_plainly(
         &mut self,
@@ -341,9 +341,9 @@ impl Board {
     }
 
     /// Moves the first `count` valid pages of `victim`, all of which hold `words` or none, to the
-    /// pages from `to` on, which are of one block: a copy each, after which the page is not valid any
-    /// more. Lists them; [`Board::time_moves`] or [`Board::time_move`] follows and says when. Only
-    /// where [`Nand::moves_runs`].
+    /// pages from `to` on, which are of one block: a copy each, after which the page is not valid
+    /// any more. Lists them; [`Board::time_moves`] or [`Board::time_move`] follows and says when.
+    /// Only where [`Nand::moves_runs`].
     pub fn move_valid(
         &mut self,
         victim: (BlockId, bool),

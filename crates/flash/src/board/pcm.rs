@@ -269,8 +269,8 @@ impl Pcm {
         taken.find(|write| write.unit == Some(unit) && at(write) <= write.start).map(at)
     }
 
-    /// Whether a write that could begin at `from` is taken then, because all that was ever booked is
-    /// over, by then and `now`.
+    /// Whether a write that could begin at `from` is taken then, because all that was ever booked
+    /// is over, by then and `now`.
     #[inline]
     fn takes_at_once(&self, from: Nanos, now: Nanos) -> bool {
         self.until.max(self.floor) <= from.min(now) && self.queue > 0 && self.write > 0
@@ -458,7 +458,8 @@ impl Board {
         clock.waits_for_port(accepted - from, accepted, after)
     }
 
-    /// Books a write that could begin at `from`; when it is accepted, and whether it joined another.
+    /// Books a write that could begin at `from`; when it is accepted, and whether it joined
+    /// another.
     fn book_pcm_write(&mut self, from: Nanos, unit: Option<u32>) -> (Nanos, bool) {
         let clock = self.nand.clock_mut();
         self.pcm.forget(clock.now());

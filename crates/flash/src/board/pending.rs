@@ -1,12 +1,13 @@
 //! What a token of the event-driven clock names: operations that are not over yet.
 //!
-//! Three spans of operation numbers fit into a token, one into a moment. A span is exact: one operation,
-//! or operations that were asked for one after another and are all waited for. Where more than three
-//! would be needed, the two nearest become one, which also waits for what was asked for between them:
-//! for operations of the same request, and where the two are of different ones, for those of others.
-//! Such a span says so, and the clock counts who waits for one (`Graph::follow`). Joins that clock and
-//! device make are operations of their own, so that this happens only to sums of four and more tokens
-//! within a scheme, and to sums of two and more that are kept as a moment.
+//! Three spans of operation numbers fit into a token, one into a moment. A span is exact: one
+//! operation, or operations that were asked for one after another and are all waited for. Where
+//! more than three would be needed, the two nearest become one, which also waits for what was asked
+//! for between them: for operations of the same request, and where the two are of different ones,
+//! for those of others. Such a span says so, and the clock counts who waits for one
+//! (`Graph::follow`). Joins that clock and device make are operations of their own, so that this
+//! happens only to sums of four and more tokens within a scheme, and to sums of two and more that
+//! are kept as a moment.
 
 /// Set in the time of a token that names operations instead of a moment.
 pub(super) const PENDING: u64 = 1 << 63;
@@ -14,8 +15,8 @@ pub(super) const PENDING: u64 = 1 << 63;
 /// Spans in a token.
 pub(super) const SPANS: usize = 3;
 
-/// Operations of one span at most, and more than there are from the first that is not over to the last
-/// (`Graph::add`): what is further back is over.
+/// Operations of one span at most, and more than there are from the first that is not over to the
+/// last (`Graph::add`): what is further back is over.
 pub(crate) const LENGTH_MAX: u64 = 1 << 22;
 
 /// Numbers of operations, of which a word has 38 bits left.

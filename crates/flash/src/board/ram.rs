@@ -174,8 +174,8 @@ mod tests {
         }
     }
 
-    /// Schemes whose maps are elsewhere refresh nothing, though ftlab counts valid pages for them in
-    /// DRAM.
+    /// Schemes whose maps are elsewhere refresh nothing, though ftlab counts valid pages for them
+    /// in DRAM.
     #[test]
     fn only_tables_of_the_scheme_itself_are_refreshed() {
         let refreshed =

@@ -157,8 +157,8 @@ impl BoardSettings {
     }
 
     /// Blocks of the whole device that can be counted on: as many in every plane as the plane with
-    /// most factory-bad blocks has good ones. With parity a bad block costs its stripe a page of data
-    /// at every offset, and not the share of one that the others have.
+    /// most factory-bad blocks has good ones. With parity a bad block costs its stripe a page of
+    /// data at every offset, and not the share of one that the others have.
     pub fn usable_blocks(&self) -> u64 {
         let (_, bad) = factory_bad::count(&self.device, &self.nand);
         let shares = match self.rain.stripe {

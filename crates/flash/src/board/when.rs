@@ -11,9 +11,10 @@
 //! of the request's.
 //!
 //! Under `timing.clock = event` nobody knows a moment beforehand. A token then names the operations
-//! that are waited for (`pending.rs`); the clock alone makes such tokens and asks what they name, and
-//! what the path was spent on is kept with the operations. Joining is all that others do with either
-//! kind. A moment and an operation together are the operation: no moment of a request lies ahead.
+//! that are waited for (`pending.rs`); the clock alone makes such tokens and asks what they name,
+//! and what the path was spent on is kept with the operations. Joining is all that others do with
+//! either kind. A moment and an operation together are the operation: no moment of a request lies
+//! ahead.
 
 use super::pending::{PENDING, SPANS, Span, Wait, as_one, merged};
 use crate::units::Nanos;
@@ -40,9 +41,9 @@ pub struct When {
     path: Path,
 }
 
-/// When something is there, for whoever is to wait for it: a token without the path, which is none of
-/// theirs. What caches keep of each thing that they hold. Operations that are not over it names as one
-/// span (`pending.rs`).
+/// When something is there, for whoever is to wait for it: a token without the path, which is none
+/// of theirs. What caches keep of each thing that they hold. Operations that are not over it names
+/// as one span (`pending.rs`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, FromZeros)]
 pub struct Moment(Nanos);
 

@@ -28,7 +28,8 @@ pub struct ClassCounts {
 pub struct ClassGroup {
     /// Segments that it might have, the open one among them.
     pub segments: u32,
-    /// Valid share of its victims that the model expected, in parts per million; none without a model.
+    /// Valid share of its victims that the model expected, in parts per million; none without a
+    /// model.
     pub expected_valid_ppm: Option<u64>,
     /// What it was; none without a victim.
     pub valid_ppm: Option<u64>,

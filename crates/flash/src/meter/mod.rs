@@ -258,14 +258,14 @@ impl Meter {
         self.pieces.next(piece);
     }
 
-    /// The request counted last will be completed after others were counted: the piece that it is of
-    /// another, to be told again ([`Meter::piece`]) before it is.
+    /// The request counted last will be completed after others were counted: the piece that it is
+    /// of another, to be told again ([`Meter::piece`]) before it is.
     pub fn set_aside(&mut self) -> Option<Piece> {
         self.pieces.set_aside()
     }
 
-    /// What is counted next, of a request that is taken or done, is of this piece of another; of a whole
-    /// request, if none is told.
+    /// What is counted next, of a request that is taken or done, is of this piece of another; of a
+    /// whole request, if none is told.
     pub fn present_is(&mut self, piece: Option<Piece>) {
         self.pieces.present_is(piece);
     }
@@ -292,8 +292,8 @@ impl Meter {
         }
     }
 
-    /// Counts so many requests of a page each, of so many sectors together, none of which is a piece
-    /// of another.
+    /// Counts so many requests of a page each, of so many sectors together, none of which is a
+    /// piece of another.
     #[inline]
     pub fn requests_of_a_page(&mut self, op: Op, requests: u64, sectors: u64) {
         self.host.requests[op as usize] += requests;

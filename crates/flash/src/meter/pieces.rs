@@ -1,5 +1,5 @@
-//! Requests of the host that reach the device in pieces, because their parts do not lie side by side
-//! there: each counts as one, from its arrival until its last piece is done.
+//! Requests of the host that reach the device in pieces, because their parts do not lie side by
+//! side there: each counts as one, from its arrival until its last piece is done.
 
 use crate::request::{Completion, Stages};
 

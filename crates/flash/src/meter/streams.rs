@@ -19,8 +19,8 @@ pub struct StreamCounts {
 }
 
 impl StreamCounts {
-    /// Takes what reached the device, and how all that the host sent with it went where that is done
-    /// now.
+    /// Takes what reached the device, and how all that the host sent with it went where that is
+    /// done now.
     pub(super) fn record(&mut self, request: &Request, completion: Option<&Completion>) {
         // As in response times: the papers' are of reads and writes.
         let count = match request.op {

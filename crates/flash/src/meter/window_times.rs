@@ -17,7 +17,8 @@ pub(super) const WINDOWS: usize = 256;
 const FINE: usize = 1 << FINE_BITS;
 const FINE_BITS: u32 = 4;
 
-/// Groups of [`FINE`] buckets; the last one ends at 2^50 ns, which is 13 days, and takes what is longer.
+/// Groups of [`FINE`] buckets; the last one ends at 2^50 ns, which is 13 days, and takes what is
+/// longer.
 const GROUPS: usize = 47;
 
 /// Counts of a group: those of all windows.

@@ -35,8 +35,8 @@ named! {
         /// Logical pages that lie on a page of flash which is another one's as well: all but one of
         /// those that lie there.
         SharedPages = "shared_pages",
-        /// Pages of flash that nobody has any more and that cannot be freed, because more shared them
-        /// than are counted.
+        /// Pages of flash that nobody has any more and that cannot be freed, because more shared
+        /// them than are counted.
         UnreclaimedPages = "unreclaimed_pages",
         /// Valid pages of flash whose content was not hashed yet.
         UnhashedPages = "unhashed_pages",
@@ -70,8 +70,8 @@ named! {
         DataFrames = "data_frames",
         /// Stress that `l_buffer` measured last: pages moved per thousand host pages.
         BufferStressPermille = "buffer_stress_permille",
-        /// Entries that memory keeps beside its cache, of 8 bytes each: of pages that a collection had
-        /// moved which failed before flash was told.
+        /// Entries that memory keeps beside its cache, of 8 bytes each: of pages that a collection
+        /// had moved which failed before flash was told.
         AstrayEntries = "astray_entries",
         /// Map entries in memory.
         CachedEntries = "cached_entries",
@@ -85,13 +85,13 @@ named! {
         PlacementLifespan = "placement_lifespan",
         /// Groups that a placement policy has: those with a size, and the last (`midas`).
         PlacementGroups = "placement_groups",
-        /// Write amplification that its model expected of the groups of the last epoch that these were
-        /// in force all through, thousandths.
+        /// Write amplification that its model expected of the groups of the last epoch that these
+        /// were in force all through, thousandths.
         ExpectedWafPermille = "expected_waf_permille",
         /// Write amplification in that epoch, thousandths.
         EpochWafPermille = "epoch_waf_permille",
-        /// Write amplification that its model expects of the best groups it found last, whether they
-        /// came into force or not, thousandths.
+        /// Write amplification that its model expects of the best groups it found last, whether
+        /// they came into force or not, thousandths.
         BestWafPermille = "best_waf_permille",
         /// Written pages in the queue that `sepbit` keeps (`placement.sepbit_window = fifo`).
         PlacementWindow = "placement_window",

@@ -1,5 +1,5 @@
-//! Blocks in queues, each in at most one: appended at the end, taken from anywhere in constant time.
-//! Queues are numbered from 0, blocks as on the device.
+//! Blocks in queues, each in at most one: appended at the end, taken from anywhere in constant
+//! time. Queues are numbered from 0, blocks as on the device.
 
 use ftlab_flash::units::{BlockId, zeroed};
 

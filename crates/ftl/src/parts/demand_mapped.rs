@@ -135,9 +135,9 @@ impl<C: MapCache> DemandMapped<C> {
         self.read_mapped(board, io, known)
     }
 
-    /// Reads a page whose entry found no place in the cache, because nothing that has changed can be
-    /// written any more (`fault`; any other one is the answer): when that is known, and what memory
-    /// may know of the page is there (`after`).
+    /// Reads a page whose entry found no place in the cache, because nothing that has changed can
+    /// be written any more (`fault`; any other one is the answer): when that is known, and what
+    /// memory may know of the page is there (`after`).
     #[cold]
     pub fn read_placeless(
         &mut self,

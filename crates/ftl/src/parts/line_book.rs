@@ -139,7 +139,8 @@ impl LineBook {
         }
         let is_short = |room: u32| 0 < room && room < self.full;
         if is_short(before) {
-            // The last of equals: when a die fails, all lines shrink alike, and none moves the others.
+            // The last of equals: when a die fails, all lines shrink alike, and none moves the
+            // others.
             let place = self.short.partition_point(|&other| other <= before) - 1;
             self.short.remove(place);
         }
@@ -162,8 +163,8 @@ impl LineBook {
     }
 }
 
-/// Pages of data that a line of good blocks holds, where one page of so many dies is parity (0: none
-/// is).
+/// Pages of data that a line of good blocks holds, where one page of so many dies is parity (0:
+/// none is).
 pub fn full_line(geometry: &Geometry, stripe: u32) -> u32 {
     let planes = geometry.planes();
     let columns = planes - planes.checked_div(stripe).unwrap_or(0);

@@ -115,8 +115,8 @@ mod tests {
     use ftlab_flash::settings::Groups as _;
     use ftlab_flash::units::{BlockId, Tag};
 
-    /// Programs pages (block, offset, logical page, kind) in this order, cuts the power, and says of
-    /// the one block with host data that is nobody's data block whether it is succeeded.
+    /// Programs pages (block, offset, logical page, kind) in this order, cuts the power, and says
+    /// of the one block with host data that is nobody's data block whether it is succeeded.
     fn succeeded(pages: &[(u32, u32, u32, PageKind)]) -> bool {
         let mut config = SharedSettings::default();
         for (key, value) in [("device.pages_per_block", "4"), ("device.blocks_per_plane", "16")] {
@@ -142,8 +142,8 @@ mod tests {
         is_succeeded(&board, &engine, log)
     }
 
-    /// A merge copied page 4 from a log block, and was cut before it copied 5 to 7 from the old data
-    /// block: no page there has a newer copy, yet it must be emptied and given up.
+    /// A merge copied page 4 from a log block, and was cut before it copied 5 to 7 from the old
+    /// data block: no page there has a newer copy, yet it must be emptied and given up.
     #[test]
     fn an_old_data_block_is_succeeded_before_the_first_of_its_pages_is_copied() {
         assert!(succeeded(&[(0, 1, 5, Data), (0, 2, 6, Data), (0, 3, 7, Data), (1, 0, 4, Data)]));

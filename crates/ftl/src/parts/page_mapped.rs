@@ -250,8 +250,8 @@ impl<T: PageTable> PageMapped<T> {
         }
     }
 
-    /// First half of a write: the plane that takes the page and the frontier in it, after collection
-    /// where it is due.
+    /// First half of a write: the plane that takes the page and the frontier in it, after
+    /// collection where it is due.
     #[inline(always)]
     pub fn make_room(
         &mut self,

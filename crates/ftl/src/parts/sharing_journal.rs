@@ -1,12 +1,14 @@
-//! What no page of flash says by itself, where logical pages share one: which virtual number a logical
-//! page has, which page a number has, and that a logical page was trimmed, as pages of a journal.
+//! What no page of flash says by itself, where logical pages share one: which virtual number a
+//! logical page has, which page a number has, and that a logical page was trimmed, as pages of a
+//! journal.
 //!
-//! Logical pages come first, virtual numbers behind them: a *place* each. A page of the journal holds
-//! the latest changes (place, value, and when), and goes on copying the value of every place, in their
-//! order, from where the page before it ended. Once all have been copied, what the journal said before
-//! that round began is not needed any more: so it ends itself, with neither a checkpoint that the host
-//! waits for nor a search for what still counts. Of what is said of a place the latest holds, and a
-//! program of the logical page that came later beats it. Changes reach flash all together or not at all.
+//! Logical pages come first, virtual numbers behind them: a *place* each. A page of the journal
+//! holds the latest changes (place, value, and when), and goes on copying the value of every place,
+//! in their order, from where the page before it ended. Once all have been copied, what the journal
+//! said before that round began is not needed any more: so it ends itself, with neither a
+//! checkpoint that the host waits for nor a search for what still counts. Of what is said of a
+//! place the latest holds, and a program of the logical page that came later beats it. Changes
+//! reach flash all together or not at all.
 //!
 //! What this is not: the map in memory, or a judge of what a value means.
 
@@ -20,8 +22,9 @@ use ftlab_flash::board::when::When;
 use ftlab_flash::meter::Cause;
 use ftlab_flash::units::{Lpn, PlaneId, Ppn, pack, unpack, zeroed};
 
-/// Words before the changes: number of the page, first page that counts, first page of the round, first
-/// place that is copied, how many are, how many changes there are, sequence number (low word first).
+/// Words before the changes: number of the page, first page that counts, first page of the round,
+/// first place that is copied, how many are, how many changes there are, sequence number (low word
+/// first).
 const HEADER: u32 = 8;
 /// Words of a change: place, value, programs since.
 const CHANGE: u32 = 3;
@@ -42,8 +45,8 @@ pub struct Shape {
 }
 
 impl Shape {
-    /// For so many virtual numbers, and up to `changes` changes a page: 0, or more than that, for half
-    /// a page of them.
+    /// For so many virtual numbers, and up to `changes` changes a page: 0, or more than that, for
+    /// half a page of them.
     pub fn new(geometry: &Geometry, numbers: u32, changes: u32) -> Self {
         let words = geometry.entries_per_page();
         let half = (words - HEADER) / 2 / CHANGE;
@@ -393,8 +396,8 @@ mod tests {
         (journal, told, valid)
     }
 
-    /// Of every place the journal says what was so when its last page was written, since a program that
-    /// is not older than that change, nor younger than that page.
+    /// Of every place the journal says what was so when its last page was written, since a program
+    /// that is not older than that change, nor younger than that page.
     fn agree(told: &Told, recorded: &Model, written: u64, turn: u32) {
         for (lpn, &(said, since)) in (0..).map(Lpn).zip(&recorded.said) {
             let (found, after) = told.said(lpn);
@@ -436,9 +439,9 @@ mod tests {
         journal.moved(Moved { logical: number, kind, old, new, done: done.into(), newer: false });
     }
 
-    /// After every page that is written a cut finds what was so then, of every place, over many rounds,
-    /// and changes since then are lost together; as many pages count as the shape says at most, and
-    /// those that do not are invalid, wherever they were moved.
+    /// After every page that is written a cut finds what was so then, of every place, over many
+    /// rounds, and changes since then are lost together; as many pages count as the shape says at
+    /// most, and those that do not are invalid, wherever they were moved.
     #[test]
     fn a_cut_finds_what_was_so_when_the_last_page_was_written() {
         let (mut board, mut space, mut journal) = bench();

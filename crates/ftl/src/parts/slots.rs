@@ -1,5 +1,6 @@
 //! Numbered places of a table of fixed size, what is kept in them, and orders among them that
-//! allocate nothing: lists, groups of lists, a sorted list, and a heap that knows where each place is.
+//! allocate nothing: lists, groups of lists, a sorted list, and a heap that knows where each place
+//! is.
 
 pub mod group_lists;
 pub mod slab;

@@ -5,11 +5,11 @@
 //! written stands for "nothing mapped": it is on flash by assumption, costs a read like any other,
 //! and takes no room. Source: DFTL 2014, 3.1 and 3.2.
 //!
-//! On a device near its end a collection may fail between moving pages and writing their translation
-//! pages. Memory then keeps where those pages are, beside the directory, until their translation
-//! pages are written next; whoever reads one reads it with that. `ram_use` says what a device needs
-//! that works, and has none of it: how many entries of 8 bytes there are is a level, `astray_entries`
-//! (`docs/papers/dftl2014.md#collection`).
+//! On a device near its end a collection may fail between moving pages and writing their
+//! translation pages. Memory then keeps where those pages are, beside the directory, until their
+//! translation pages are written next; whoever reads one reads it with that. `ram_use` says what a
+//! device needs that works, and has none of it: how many entries of 8 bytes there are is a level,
+//! `astray_entries` (`docs/papers/dftl2014.md#collection`).
 
 use std::collections::BTreeMap;
 
@@ -256,8 +256,8 @@ mod tests {
     use crate::settings::SharedSettings;
     use ftlab_flash::settings::Groups as _;
 
-    /// The level is how many such places memory keeps: none once their translation page is written, and
-    /// none when a recovery has found the map without them.
+    /// The level is how many such places memory keeps: none once their translation page is written,
+    /// and none when a recovery has found the map without them.
     #[test]
     fn the_level_is_what_memory_keeps() {
         let mut config = SharedSettings::default();

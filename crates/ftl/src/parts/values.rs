@@ -1,6 +1,6 @@
 //! Values that were written lately, and the page that holds each: a table of bounded size from what
-//! is to be written to where the same lies already. The value that was written longest ago leaves, of
-//! those that are not kept as *hot* because they were written again.
+//! is to be written to where the same lies already. The value that was written longest ago leaves,
+//! of those that are not kept as *hot* because they were written again.
 //!
 //! A value stands for the hash of its bytes: equal values, equal bytes ([`Tag`]).
 //!
@@ -31,8 +31,8 @@ pub fn held(board: &Board, ppn: Ppn) -> (Tag, bool) {
     (state.tag(ppn), state.is_unreadable(ppn))
 }
 
-/// Whether others may come to a page: what is lost is nobody's, and nobody comes to a die that is known
-/// to have failed.
+/// Whether others may come to a page: what is lost is nobody's, and nobody comes to a die that is
+/// known to have failed.
 pub fn is_sharable(board: &Board, ppn: Ppn) -> bool {
     let nand = board.nand();
     let die = nand.geometry().die_of(nand.geometry().plane_of(ppn));
@@ -66,8 +66,8 @@ impl Values {
         Self::keeping(capacity, 0)
     }
 
-    /// The same, up to `hot` of which are kept that were written again while they were known. Of more
-    /// the one that was written longest ago is as new as what was written once.
+    /// The same, up to `hot` of which are kept that were written again while they were known. Of
+    /// more the one that was written longest ago is as new as what was written once.
     pub fn keeping(capacity: u32, hot: u32) -> Self {
         Values {
             capacity,
@@ -347,8 +347,8 @@ mod tests {
         assert_eq!((values.find(Tag(1)), values.len()), (None, 0));
     }
 
-    /// A value is forgotten with the page that holds it, once that is dead: not while it is valid, and
-    /// not with another page that holds the same.
+    /// A value is forgotten with the page that holds it, once that is dead: not while it is valid,
+    /// and not with another page that holds the same.
     #[test]
     fn a_value_dies_with_its_page() {
         let mut config = SharedSettings::default();

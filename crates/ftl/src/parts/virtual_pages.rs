@@ -1,7 +1,8 @@
-//! Numbers for pages of flash that several logical pages share: who shares a page has the number, and
-//! the number has the page, so that the page moves by one entry. Each has a count of references, of one
-//! byte: a page that reaches the most that is counted is *stuck*, since nobody can tell any more when
-//! its last reference is gone, and lives on until its references are counted anew.
+//! Numbers for pages of flash that several logical pages share: who shares a page has the number,
+//! and the number has the page, so that the page moves by one entry. Each has a count of
+//! references, of one byte: a page that reaches the most that is counted is *stuck*, since nobody
+//! can tell any more when its last reference is gone, and lives on until its references are counted
+//! anew.
 //!
 //! What this is not: a list of who shares a page, which nobody keeps.
 
@@ -107,7 +108,8 @@ impl VirtualPages {
         self.references[number as usize] = references.min(u64::from(self.most)) as u8;
     }
 
-    /// Takes over what was found after a power cut: each number in use, its page, and how many have it.
+    /// Takes over what was found after a power cut: each number in use, its page, and how many have
+    /// it.
     pub fn restore(&mut self, found: impl Iterator<Item = (u32, Ppn, u64)>) {
         for (number, ppn, references) in found {
             self.free.extend(self.fresh..number);
@@ -162,8 +164,8 @@ impl VirtualPages {
         self.unreclaimed
     }
 
-    /// Whether more than so many stuck pages may have nobody: a page that was stuck when references were
-    /// counted, or got so since, had the most that is counted, and each of them has left it.
+    /// Whether more than so many stuck pages may have nobody: a page that was stuck when references
+    /// were counted, or got so since, had the most that is counted, and each of them has left it.
     pub fn may_exceed(&self, unreclaimed: u32) -> bool {
         self.departures >= u64::from(self.most) * (u64::from(unreclaimed) + 1)
     }
@@ -173,9 +175,9 @@ impl VirtualPages {
         self.departures = 0;
     }
 
-    /// References of stuck numbers from `from` on are counted anew: `count` says how many have a page.
-    /// The next number whose page nobody has, and that page, which is free now; none when all have been
-    /// counted.
+    /// References of stuck numbers from `from` on are counted anew: `count` says how many have a
+    /// page. The next number whose page nobody has, and that page, which is free now; none when all
+    /// have been counted.
     pub fn recount(&mut self, from: u32, count: impl Fn(Ppn) -> u64) -> Option<(u32, Ppn)> {
         for number in from..self.fresh {
             let Some(ppn) = self.page(number) else { continue };

@@ -63,9 +63,9 @@ impl fmt::Display for Mode {
 }
 
 impl Mode {
-    /// What becomes of the map cache where nobody says so: what ftlab wrote to fill the flash is not
-    /// the workload's doing, and what it changed is written back; what the workload's own requests
-    /// changed is part of it.
+    /// What becomes of the map cache where nobody says so: what ftlab wrote to fill the flash is
+    /// not the workload's doing, and what it changed is written back; what the workload's own
+    /// requests changed is part of it.
     pub fn cache(&self) -> Cache {
         match self {
             Mode::None | Mode::Prefix(_) | Mode::Warmup(_) => Cache::Warm,

@@ -75,8 +75,8 @@ pub fn refuse_to_repeat(
     Err(Error::usage(format!("{} repeats the workload, but {reason}", repeat.option())))
 }
 
-/// Whoever wants to hear of requests one by one needs their completions at once, and an event-driven
-/// clock knows them when simulated time reaches them.
+/// Whoever wants to hear of requests one by one needs their completions at once, and an
+/// event-driven clock knows them when simulated time reaches them.
 pub fn refuse_moments(
     experiment: &Experiment,
     repeat: Repeat,
@@ -200,7 +200,8 @@ pub fn refuse_what_has_no_model(runs: &[SchemePlan]) -> Result<()> {
     Ok(())
 }
 
-/// Preparing writes and never flushes, and the last window of a zone moves to flash by a flush alone.
+/// Preparing writes and never flushes, and the last window of a zone moves to flash by a flush
+/// alone.
 pub fn refuse_to_fill_windows(runs: &[SchemePlan]) -> Result<()> {
     let writes = |mode: &Mode| !matches!(mode, Mode::None | Mode::Snapshot(_));
     for SchemePlan { chosen: Chosen { config, name, row, .. }, mode, .. } in runs {

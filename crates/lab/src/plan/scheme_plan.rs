@@ -14,8 +14,8 @@ pub struct SchemePlan {
     pub mode: Mode,
     /// What becomes of its map cache then.
     pub cache: Cache,
-    /// Why that is less than its mode would leave, where nobody asked for anything: the scheme cannot
-    /// write back what its cache has changed.
+    /// Why that is less than its mode would leave, where nobody asked for anything: the scheme
+    /// cannot write back what its cache has changed.
     pub unclean: Option<&'static str>,
     /// What its device starts from, where that is a file.
     pub snapshot: Option<Snapshot>,

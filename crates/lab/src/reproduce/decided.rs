@@ -1,5 +1,5 @@
-//! Which choice decides a statement: the one by whose candidates its outcomes in worlds part, if they
-//! part better than chance would have it.
+//! Which choice decides a statement: the one by whose candidates its outcomes in worlds part, if
+//! they part better than chance would have it.
 
 use ftlab_engine::rng::{Purpose, Rng};
 use ftlab_report::reproduction::World;
@@ -33,9 +33,9 @@ pub fn decided_by(worlds: &[World], outcomes: &[Option<bool>]) -> String {
     format!("{head}; {}", words.join(", or "))
 }
 
-/// Whether outcomes that have nothing to do with the choices would let some choice decide as well in
-/// one of a hundred cases at most: a statement that holds in a few worlds by chance is decided by
-/// nothing.
+/// Whether outcomes that have nothing to do with the choices would let some choice decide as well
+/// in one of a hundred cases at most: a statement that holds in a few worlds by chance is decided
+/// by nothing.
 fn is_rare(judged: &[(&World, bool)], least: usize) -> bool {
     const SHUFFLES: usize = 400;
     let Some((first, _)) = judged.first() else { return false };

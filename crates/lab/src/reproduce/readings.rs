@@ -84,8 +84,8 @@ pub struct Choice {
     pub best: String,
     /// Candidates that worlds are made of; all where it is absent.
     pub worlds: Option<Vec<String>>,
-    /// Claims, `EXPERIMENT.NAME` or with `*` at the end, whose numbers the best candidate was set to
-    /// meet: that they are met is no finding.
+    /// Claims, `EXPERIMENT.NAME` or with `*` at the end, whose numbers the best candidate was set
+    /// to meet: that they are met is no finding.
     #[serde(default)]
     pub fitted_to: Vec<String>,
     /// The candidates.

@@ -39,8 +39,8 @@ impl<'a> Maker<'a> {
         Ok(Maker { folder, pool, observer })
     }
 
-    /// Makes every job once, or takes it from the folder, and `keeps` what is wanted of each; by the
-    /// key of its job.
+    /// Makes every job once, or takes it from the folder, and `keeps` what is wanted of each; by
+    /// the key of its job.
     pub fn make<'j, T: Send>(
         &self,
         jobs: impl Iterator<Item = &'j Job>,

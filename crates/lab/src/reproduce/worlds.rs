@@ -1,10 +1,10 @@
 //! How far printed statements depend on what their paper leaves open: each is judged in many
 //! worlds, of a candidate for every choice and a seed of the stand-ins each.
 //!
-//! The first world is the best reading, the second the text to the letter. Each further one takes, of
-//! some drawn at random, the one whose pairs of candidates came least often before, so that any two
-//! choices, and the seed, are as independent of each other as so many worlds allow. Fewer worlds are
-//! the first of more.
+//! The first world is the best reading, the second the text to the letter. Each further one takes,
+//! of some drawn at random, the one whose pairs of candidates came least often before, so that any
+//! two choices, and the seed, are as independent of each other as so many worlds allow. Fewer
+//! worlds are the first of more.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;

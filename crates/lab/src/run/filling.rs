@@ -1,8 +1,8 @@
 //! Preparing a device as `--precondition` says.
 //!
 //! Everything goes through the device like any other request, as fast as it can take it; afterwards
-//! every count is forgotten and the clock starts anew, while flash and maps stay, and caches as they are
-//! asked for.
+//! every count is forgotten and the clock starts anew, while flash and maps stay, and caches as
+//! they are asked for.
 
 use ftlab_engine::config::{DeviceSettings, UnwrittenRead};
 use ftlab_engine::meter::Level;

@@ -103,7 +103,8 @@ fn over_budget(run: &SchemePlan) -> Option<String> {
     })
 }
 
-/// What the event-driven clock made wait longer than it had to: its own limit, in words and numbers.
+/// What the event-driven clock made wait longer than it had to: its own limit, in words and
+/// numbers.
 fn waited_for_others(device: &dyn Device) -> Option<String> {
     let (all, inexact) = device.board().nand().clock().operations_and_inexact();
     (inexact > 0).then(|| {

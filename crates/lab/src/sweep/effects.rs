@@ -119,8 +119,8 @@ mod tests {
         (one - two).abs() < 1e-9
     }
 
-    /// Of x + y over 0, 1, 2 and 0, 1 the sums of squares are 4 and 1.5; of x * y they are 1, 1.5 and
-    /// 1 of both together (by hand).
+    /// Of x + y over 0, 1, 2 and 0, 1 the sums of squares are 4 and 1.5; of x * y they are 1, 1.5
+    /// and 1 of both together (by hand).
     #[test]
     fn shares_are_those_of_an_analysis_of_variance() {
         let sum = of(&grid(|x, y| 10.0 + x + y)).unwrap();

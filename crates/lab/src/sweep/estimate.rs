@@ -14,8 +14,8 @@ use crate::sweep::running::{Asked, simulate};
 const IN_ALL: Duration = Duration::from_secs(6);
 /// A scheme at most for so long.
 const EACH: Duration = Duration::from_secs(2);
-/// Requests, pages and records of a scheme at most: far more than are made in that time, for clocks that
-/// stand still. Bytes are none: a file has an end.
+/// Requests, pages and records of a scheme at most: far more than are made in that time, for clocks
+/// that stand still. Bytes are none: a file has an end.
 const STEPS_MAX: u64 = 1 << 25;
 
 /// What a sweep will take.

@@ -1,5 +1,5 @@
-//! The results of a sweep as one table, a row per point and a column per axis and per scalar, and as
-//! a page.
+//! The results of a sweep as one table, a row per point and a column per axis and per scalar, and
+//! as a page.
 
 use std::fs;
 use std::io;

@@ -42,7 +42,8 @@ const NOT_IN_KEY: [&str; 9] = [
 /// A point as a sweep keeps it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Kept {
-    /// A value for each name, as in [`Definition::names`]; null where an axis is not for its scheme.
+    /// A value for each name, as in [`Definition::names`]; null where an axis is not for its
+    /// scheme.
     pub values: Vec<Option<String>>,
     /// What names its result; empty where it cannot be run.
     pub key: String,

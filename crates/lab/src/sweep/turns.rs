@@ -168,7 +168,8 @@ mod tests {
     use super::*;
     use crate::experiment::Experiment;
 
-    /// Runs by key, of devices named by the first letter; a key that begins with a dash shares none.
+    /// Runs by key, of devices named by the first letter; a key that begins with a dash shares
+    /// none.
     fn runs(keys: &[&str]) -> Vec<(String, Run)> {
         let run = |key: &&str| {
             let device = (!key.starts_with('-')).then(|| key[..1].to_owned());

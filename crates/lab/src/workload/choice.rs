@@ -33,7 +33,8 @@ pub struct WorkloadChoice {
     pub notes: Vec<String>,
     /// What the requests of a real trace are compared with once they are counted.
     pub whole: Option<Whole>,
-    /// Requests of its kind that come before its own, if it is generated: `--precondition warmup:N`.
+    /// Requests of its kind that come before its own, if it is generated: `--precondition
+    /// warmup:N`.
     pub lead: u64,
     /// The records of a trace, where they are held for several runs.
     pub decoded: Option<Arc<Decoded>>,

@@ -20,7 +20,8 @@ pub struct Traces {
 }
 
 struct Held {
-    /// Memory of one. While it is read its size is not known, so that the others must leave as much.
+    /// Memory of one. While it is read its size is not known, so that the others must leave as
+    /// much.
     one_bytes_max: u64,
     /// Those that were asked for last are last.
     traces: Vec<Entry>,

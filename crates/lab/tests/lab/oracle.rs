@@ -1,5 +1,5 @@
-//! The oracle among placement policies: what the first pass says of every page is what happens. Each
-//! overwrite is held against it in builds that are checked as tests are.
+//! The oracle among placement policies: what the first pass says of every page is what happens.
+//! Each overwrite is held against it in builds that are checked as tests are.
 
 use ftlab_lab::{Experiment, Silent};
 

@@ -205,7 +205,8 @@ fn caches_that_cannot_be_cleaned_or_emptied_are_refused_by_name() {
 }
 
 /// What ftlab wrote to fill the flash is written back before anything is measured; what the
-/// workload's own requests changed stays, and so does what a scheme cannot write back, with a warning.
+/// workload's own requests changed stays, and so does what a scheme cannot write back, with a
+/// warning.
 #[test]
 fn preparing_leaves_clean_caches_unless_the_workload_itself_prepared() {
     let with = |scheme: &str, precondition: &str| {

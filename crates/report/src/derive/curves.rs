@@ -37,8 +37,9 @@ pub(super) fn cumulative(times: &LatencyStatistics) -> Vec<CdfPoint> {
     points
 }
 
-/// The share of requests that were slower than a time, thinned to points that are evenly spread over
-/// its decades. The first point, and the last two, always stay: nobody was slower than the last.
+/// The share of requests that were slower than a time, thinned to points that are evenly spread
+/// over its decades. The first point, and the last two, always stay: nobody was slower than the
+/// last.
 pub(super) fn slower(times: &LatencyStatistics) -> Vec<CdfPoint> {
     let count = times.count();
     let all = times.cumulative();

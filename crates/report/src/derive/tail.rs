@@ -64,7 +64,8 @@ pub(crate) fn worst(one: &One) -> Worst {
     }
 }
 
-/// The shares of a work by cause, the largest first: those of at least a hundredth; none of no work.
+/// The shares of a work by cause, the largest first: those of at least a hundredth; none of no
+/// work.
 pub(crate) fn shares(work: &ByCause<f64>) -> Vec<(&'static str, f64)> {
     let total = total(work);
     let share = |(name, value): (&'static str, f64)| (name, value / total);

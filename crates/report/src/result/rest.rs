@@ -18,8 +18,8 @@ pub struct SteadyState {
     /// The rounds in numbers; the key is absent when nobody examined it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub settling: Option<Settling>,
-    /// Mean response time of all requests over the second half of the measured part, in nanoseconds;
-    /// the key is absent where the run has too few windows to tell.
+    /// Mean response time of all requests over the second half of the measured part, in
+    /// nanoseconds; the key is absent where the run has too few windows to tell.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub response: Option<Trend>,
     /// Pages programmed for anything but the host's own data per page written by the host, in the

@@ -154,9 +154,9 @@ settings! {
         /// Write requests between two adjustments.
         interval: u32 = 4000, legal("1..=1000000000", |v| (1..=1_000_000_000).contains(v)),
             source("ADAPT 2012, IV.A");
-        /// From when on requests count for the interval, for delta and phi, theta and the historical
-        /// access table: with measuring all of them begin anew there, whatever the requests before
-        /// were; the areas keep the blocks that they have.
+        /// From when on requests count for the interval, for delta and phi, theta and the
+        /// historical access table: with measuring all of them begin anew there, whatever the
+        /// requests before were; the areas keep the blocks that they have.
         observe_from: ObserveFrom = ObserveFrom::Format, legal("", |_| true),
             source("ADAPT 2012, III.B: open; IV runs traces, and no preparation is told of");
         /// Delta above which a block goes to the sequential area; thousandths are kept.

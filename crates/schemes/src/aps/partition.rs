@@ -358,7 +358,8 @@ mod tests {
         assert_eq!(interval.close(&board), Some(Towards::Map), "all dirty: 1200 against 200");
     }
 
-    /// Two programs, three reads and an erase for the sake of collection, one program for the host's.
+    /// Two programs, three reads and an erase for the sake of collection, one program for the
+    /// host's.
     fn collects(board: &mut Board) {
         let mut program = |page, cause| {
             let what = (PageKind::Pad, 0);
@@ -377,8 +378,8 @@ mod tests {
     /// A read is 107 ns, a program 1007, an erase 5000.
     const TIMES: [(&str, &str); 2] = [("timing.page_transfer", "7ns"), ("timing.erase", "5us")];
 
-    /// All of that was collection, for one page of the host's: 2 * 1007 + 3 * 107 + 5000 = 7335 ns that
-    /// a write from memory would have saved beside its own program.
+    /// All of that was collection, for one page of the host's: 2 * 1007 + 3 * 107 + 5000 = 7335 ns
+    /// that a write from memory would have saved beside its own program.
     #[test]
     fn a_write_that_memory_takes_saves_its_share_of_collection() {
         for (host, map_hits, towards) in [
@@ -405,7 +406,8 @@ mod tests {
         }
     }
 
-    /// Differences; where any count fell, measuring began in between, and all of them are counts since.
+    /// Differences; where any count fell, measuring began in between, and all of them are counts
+    /// since.
     #[test]
     fn what_happened_since_is_counted_from_where_measuring_began() {
         let since = |now: [u64; 4]| {

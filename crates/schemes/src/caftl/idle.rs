@@ -47,9 +47,9 @@ impl Caftl {
         Ok(done)
     }
 
-    /// A page, one of whose owners is this one, holds the same as another page that is known: who has
-    /// one of them alone goes to the other. Where both are shared they stay, because nobody knows who
-    /// shares them.
+    /// A page, one of whose owners is this one, holds the same as another page that is known: who
+    /// has one of them alone goes to the other. Where both are shared they stay, because nobody
+    /// knows who shares them.
     fn join(
         &mut self,
         board: &mut Board,

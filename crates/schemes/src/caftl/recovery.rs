@@ -33,8 +33,8 @@ struct Shared<'a> {
 }
 
 impl Shared<'_> {
-    /// The page of every number, plus one: the copy that bears it, or an older program that the journal
-    /// names, if it is still there.
+    /// The page of every number, plus one: the copy that bears it, or an older program that the
+    /// journal names, if it is still there.
     fn pages_of_numbers(&self, board: &Board, told: &Told) -> Vec<u32> {
         let page = |(number, &(sequence, named)): (u32, &(u64, u32))| {
             let (page, since) = told.page(number);

@@ -46,7 +46,8 @@ settings! {
         /// Whether idle time hashes what was not, and joins what is equal.
         out_of_line: bool = true, legal("", |_| true),
             source("docs/papers/content.md#caftl");
-        /// Pages of flash that can be shared at a time: virtual numbers, no more than logical pages.
+        /// Pages of flash that can be shared at a time: virtual numbers, no more than logical
+        /// pages.
         shared_pages: u32 = 65_536, legal("1..=268435456", |v| (1..=1 << 28).contains(v)),
             source("open: docs/papers/content.md#caftl");
         /// Most references of a page that are counted; a page that has them is never invalid.
@@ -55,8 +56,8 @@ settings! {
         /// Pages that are so and that nobody has any more, above which references are counted anew.
         unreclaimed: u32 = 64, legal("0..=1048576", |v| *v <= 1 << 20),
             source("ftlab: docs/papers/content.md#caftl");
-        /// Changes of who shares what after which they are written to flash; 0, and any number above
-        /// what half a page holds: so many.
+        /// Changes of who shares what after which they are written to flash; 0, and any number
+        /// above what half a page holds: so many.
         flush: u32 = 0, legal("0, or 3..=1048576", |v| *v == 0 || (TOGETHER..=1 << 20).contains(v)),
             source("open: docs/papers/content.md#caftl");
     }

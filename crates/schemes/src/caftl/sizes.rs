@@ -11,8 +11,8 @@ use ftlab_ftl::parts::sharing_journal::{Shape, TOGETHER};
 use ftlab_ftl::parts::values::Values;
 use ftlab_ftl::parts::virtual_pages;
 
-/// Bytes of a fingerprint: SHA-1, CRC-32, page, the logical page that it was written for, neighbours in
-/// the order of use.
+/// Bytes of a fingerprint: SHA-1, CRC-32, page, the logical page that it was written for,
+/// neighbours in the order of use.
 const FINGERPRINT_BYTES: u64 = 20 + 4 + 4 + 4 + 8;
 /// Bytes that find the fingerprint of a page that moves or dies.
 const PAGE_INDEX_BYTES: u64 = 8;

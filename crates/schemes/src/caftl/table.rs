@@ -15,8 +15,9 @@ use ftlab_ftl::parts::sharing_journal::{Said, SharingJournal, Truth};
 use ftlab_ftl::parts::values::Values;
 use ftlab_ftl::parts::virtual_pages::VirtualPages;
 
-/// All of it. The lists of owners are the simulator's: the drive knows of a page with a number how many
-/// have it, and of any other its owner, which is in its fingerprint and in its out-of-band area.
+/// All of it. The lists of owners are the simulator's: the drive knows of a page with a number how
+/// many have it, and of any other its owner, which is in its fingerprint and in its out-of-band
+/// area.
 #[derive(Clone)]
 pub(super) struct Table {
     pub owners: PageOwners,
@@ -53,8 +54,8 @@ impl Table {
         }
     }
 
-    /// A page that another logical page is about to join has a number, or gets one; false where none is
-    /// left.
+    /// A page that another logical page is about to join has a number, or gets one; false where
+    /// none is left.
     pub fn gets_number(&mut self, ppn: Ppn) -> bool {
         if self.virtuals.of(ppn).is_some() {
             return true;
@@ -200,8 +201,8 @@ impl PageTable for Table {
         self.journal.has_changes()
     }
 
-    /// What changed since the journal was written last is as it was before, after a power cut: what it
-    /// was must be there.
+    /// What changed since the journal was written last is as it was before, after a power cut: what
+    /// it was must be there.
     fn record(
         &mut self,
         space: &mut PageSpace,

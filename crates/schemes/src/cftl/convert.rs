@@ -163,8 +163,8 @@ impl Cftl {
         Ok(done)
     }
 
-    /// The block of a logical block whose pages lie there at their places, if the page map on flash says
-    /// so: what memory alone knows a block-mapped one would lose.
+    /// The block of a logical block whose pages lie there at their places, if the page map on flash
+    /// says so: what memory alone knows a block-mapped one would lose.
     pub(super) fn known_block(&self, board: &Board, lbn: Lbn) -> Option<BlockId> {
         self.block_of(board, lbn).filter(|_| !self.has_changed(lbn, None))
     }

@@ -112,8 +112,8 @@ fn write(cftl: &mut Cftl, board: &mut Board, lpn: u32) {
     let _ = cftl.write(board, &io, When::START).expect("nothing fails");
 }
 
-/// Four pages lie in a block, each at its place. Only when the map on flash says so too can the block
-/// table answer for them: what it holds leaves memory without being written.
+/// Four pages lie in a block, each at its place. Only when the map on flash says so too can the
+/// block table answer for them: what it holds leaves memory without being written.
 #[test]
 fn a_logical_block_is_not_block_mapped_while_memory_alone_knows_where_it_is() {
     let mut config = Config::default();

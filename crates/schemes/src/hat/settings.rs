@@ -41,8 +41,8 @@ settings! {
         pcm_queue: u32 = 1, legal("1..=4096", |v| (1..=4096).contains(v)),
             source("open: docs/papers/hat2010.md#left-open");
         /// Entries of the SMT, of 4 bytes each, that the phase-change memory programs at once:
-        /// neighbours of one aligned unit of so many that are queued together are one write. 1: each
-        /// is its own; 16: units of 64 bytes.
+        /// neighbours of one aligned unit of so many that are queued together are one write. 1:
+        /// each is its own; 16: units of 64 bytes.
         pcm_entries_per_write: u32 = 1,
             legal("1, 2, 4, ... up to 1024", |v| v.is_power_of_two() && *v <= 1024),
             source("HAT 2010, IV.B.2: the update ends with the data's write at 4 to 128 sectors; the \

@@ -290,8 +290,8 @@ mod tests {
         assert_eq!(boundary.next(Lbn(3)).0, Some(Lbn(0)), "the first that was written in order");
     }
 
-    /// Nine logical blocks: one takes ten writes, two take four each, six one each. With S = 3 and c = 2
-    /// the costs of 0 to 4 page-mapped ones are 48, 28 + 10 / 6, 20 + 28 / 6, 12 + 54 / 6 and
+    /// Nine logical blocks: one takes ten writes, two take four each, six one each. With S = 3 and
+    /// c = 2 the costs of 0 to 4 page-mapped ones are 48, 28 + 10 / 6, 20 + 28 / 6, 12 + 54 / 6 and
     /// 10 + 76 / 6, of which that of three is the least: 21.
     #[test]
     fn the_target_is_the_number_of_logical_blocks_and_what_is_counted_is_halved() {
@@ -325,7 +325,8 @@ mod tests {
         }
     }
 
-    /// A whole block as long as nothing was written into the block-mapped area; then what was measured.
+    /// A whole block as long as nothing was written into the block-mapped area; then what was
+    /// measured.
     #[test]
     fn a_write_into_the_block_mapped_area_costs_what_was_measured() {
         let mut boundary = boundary(&[], 10);
@@ -411,7 +412,8 @@ mod tests {
         assert_eq!(boundary.next(Lbn(0)), (Some(Lbn(5)), 1));
     }
 
-    /// From where it stood the search goes on behind what it found, also if that stayed, and once around.
+    /// From where it stood the search goes on behind what it found, also if that stayed, and once
+    /// around.
     #[test]
     fn the_search_for_cold_ones_goes_on_behind_the_last_one() {
         let mut boundary = boundary(&[("janus.defuse_rule", "coldest")], 10);

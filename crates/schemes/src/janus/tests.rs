@@ -1,9 +1,9 @@
 use super::*;
 use ftlab_flash::settings::Groups as _;
 
-/// Of 160 blocks in all: at first as many logical blocks may be page-mapped as there are blocks
-/// to spare, beside data, those of every plane that hold none (four below which it collects, a frontier
-/// for data, one for moved data and one for records, and one more) and two clean ones.
+/// Of 160 blocks in all: at first as many logical blocks may be page-mapped as there are blocks to
+/// spare, beside data, those of every plane that hold none (four below which it collects, a
+/// frontier for data, one for moved data and one for records, and one more) and two clean ones.
 #[test]
 fn the_page_mapped_area_begins_as_large_as_the_spare_blocks() {
     for (planes, blocks, spare) in [("1", "160", 160 - 100 - 10), ("4", "40", 160 - 100 - 40)] {
@@ -22,8 +22,8 @@ fn the_page_mapped_area_begins_as_large_as_the_spare_blocks() {
     }
 }
 
-/// The map is in memory, and nothing of it is written behind a collection: what waits for that waits for
-/// the copies alone.
+/// The map is in memory, and nothing of it is written behind a collection: what waits for that
+/// waits for the copies alone.
 #[test]
 fn the_map_settles_when_the_copies_are_done() {
     let config = Config::default();

@@ -102,8 +102,8 @@ impl Map {
         board.event(Event::GroupCompactions, 1);
     }
 
-    /// Bytes that memory would take over [`crate::leaftl::sizes::Sizes::most_bytes`] if so many pages
-    /// were learned.
+    /// Bytes that memory would take over [`crate::leaftl::sizes::Sizes::most_bytes`] if so many
+    /// pages were learned.
     pub(super) fn excess(&self, pages: u32) -> u64 {
         let most = self.sizes.most_bytes().unwrap_or(u64::MAX);
         (self.bytes + PAGE_BYTES * u64::from(pages)).saturating_sub(most)
@@ -125,9 +125,9 @@ impl Map {
         }
     }
 
-    /// [`Map::writes_before`] without a look at any group, at most: all that leave are as small as groups
-    /// are, and the group in use grows to its largest; but no more leave than memory has beside it,
-    /// and no map page is written twice.
+    /// [`Map::writes_before`] without a look at any group, at most: all that leave are as small as
+    /// groups are, and the group in use grows to its largest; but no more leave than memory has
+    /// beside it, and no map page is written twice.
     pub(super) fn most_writes_before(&self, pages: u32) -> u32 {
         let excess = self.excess(pages);
         if excess == 0 {
@@ -164,8 +164,8 @@ impl Map {
         writes
     }
 
-    /// Bytes that the group in use takes more once memory has all of it: reckoned once for all victims
-    /// of a choice.
+    /// Bytes that the group in use takes more once memory has all of it: reckoned once for all
+    /// victims of a choice.
     fn growth_of_held(&mut self, board: &Board) -> u64 {
         if self.residency(self.held) == Residency::Whole {
             return 0;
@@ -242,10 +242,10 @@ mod tests {
     use ftlab_flash::settings::Groups as _;
     use ftlab_ftl::parts::trim_records::TrimRecords;
 
-    /// Group 0 is in use, and memory has one page of it that is newer than the rest, which flash has;
-    /// what has to leave is group 1, beside it in its map page, then one of another. Once that map
-    /// page is written group 0 is whole, and takes what group 1 gave back: a second one is written,
-    /// where one was reckoned with.
+    /// Group 0 is in use, and memory has one page of it that is newer than the rest, which flash
+    /// has; what has to leave is group 1, beside it in its map page, then one of another. Once that
+    /// map page is written group 0 is whole, and takes what group 1 gave back: a second one is
+    /// written, where one was reckoned with.
     #[test]
     fn a_group_in_use_that_grows_is_reckoned_with() {
         let mut config = Config::default();

@@ -1,5 +1,5 @@
-//! The map in learned segments: which groups memory holds, what is learned, and who is told of moved
-//! pages.
+//! The map in learned segments: which groups memory holds, what is learned, and who is told of
+//! moved pages.
 
 use crate::leaftl::settings::{Config, Superseded};
 use crate::leaftl::sizes::{Sizes, conflict_bytes};
@@ -45,8 +45,8 @@ pub(super) struct Map {
     pub(super) scale: Scale,
     pub(super) groups: Groups,
     pub(super) trims: TrimRecords,
-    /// Residency of each group, whether flash says something else ([`CHANGED`]), and whether that is
-    /// collection's doing alone ([`MOVED`]).
+    /// Residency of each group, whether flash says something else ([`CHANGED`]), and whether that
+    /// is collection's doing alone ([`MOVED`]).
     states: Vec<u8>,
     /// Groups in memory by last use; none where memory holds all.
     pub(super) order: SlotLists<1>,
@@ -54,8 +54,8 @@ pub(super) struct Map {
     pub(super) bytes_of: Vec<u16>,
     /// The group that was looked up last: it does not leave.
     pub(super) held: u32,
-    /// Of a group in use, and the bytes that it takes more once memory has all of it; none where that
-    /// was not reckoned since anything changed.
+    /// Of a group in use, and the bytes that it takes more once memory has all of it; none where
+    /// that was not reckoned since anything changed.
     pub(super) growth: Option<(u32, u64)>,
     pub(super) bytes: u64,
     /// Most that they were.
@@ -65,8 +65,8 @@ pub(super) struct Map {
     loads: Vec<When>,
     /// Place of each map page, plus one.
     pub(super) gtd: Vec<u32>,
-    /// Pages of a flush, of one block as a rule, that were programmed and not learned yet, upwards by
-    /// logical number.
+    /// Pages of a flush, of one block as a rule, that were programmed and not learned yet, upwards
+    /// by logical number.
     pub(super) fresh: Vec<(u32, u32)>,
     /// Pages moved out of the present victim.
     pub(super) moved: Vec<(u32, u32)>,
@@ -127,8 +127,8 @@ impl Map {
         }
     }
 
-    /// The same map where whatever is in use only for a moment is that of another one, since a power cut
-    /// may have come in such a moment.
+    /// The same map where whatever is in use only for a moment is that of another one, since a
+    /// power cut may have come in such a moment.
     pub(super) fn out_of_use(self, other: Map) -> Map {
         let Map { scratch, older, packed, points, words, .. } = other;
         Map { scratch, older, packed, points, words, ..self }
@@ -312,8 +312,8 @@ impl Map {
             .filter(move |&page| Self::is_it(board, lpn, page))
     }
 
-    /// Where a segment says that a page is: there, or near there by what the page's out-of-band area
-    /// names. Of two versions that lie there the later one is of the run that was learned.
+    /// Where a segment says that a page is: there, or near there by what the page's out-of-band
+    /// area names. Of two versions that lie there the later one is of the run that was learned.
     pub(super) fn resolve(&self, board: &Board, lpn: Lpn, segment: Segment) -> Option<Ppn> {
         let (_, offset) = self.place_of(lpn);
         let said = Ppn(segment.predict(offset, self.scale) as u32);
@@ -352,8 +352,8 @@ impl Map {
         place
     }
 
-    /// Whether bytes and kinds are what the groups have, groups what they must be, and residency what
-    /// the lists say.
+    /// Whether bytes and kinds are what the groups have, groups what they must be, and residency
+    /// what the lists say.
     pub(super) fn self_check(&self) -> Result<(), String> {
         let mut known = Group::new(self.sizes.group_pages);
         let (mut bytes, mut segments) = (0, 0);

@@ -1,5 +1,5 @@
-//! Groups between memory and flash: loaded when they are asked for, written when they leave and have
-//! changed, as `docs/papers/leaftl2023.md#caching` says.
+//! Groups between memory and flash: loaded when they are asked for, written when they leave and
+//! have changed, as `docs/papers/leaftl2023.md#caching` says.
 
 use crate::leaftl::map::{By, Map, Residency};
 use crate::leaftl::settings::Superseded;
@@ -148,9 +148,9 @@ impl Map {
         Ok(done)
     }
 
-    /// Writes a map page with all that memory knows of its groups. What memory does not know is read
-    /// from the old one, which is superseded. Groups of which memory has newer levels only leave.
-    /// Where collection alone changed them this is its map update (DFTL 2014, Table 5).
+    /// Writes a map page with all that memory knows of its groups. What memory does not know is
+    /// read from the old one, which is superseded. Groups of which memory has newer levels only
+    /// leave. Where collection alone changed them this is its map update (DFTL 2014, Table 5).
     pub(super) fn write_part(
         &mut self,
         space: &mut PageSpace,

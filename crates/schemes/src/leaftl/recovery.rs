@@ -14,8 +14,8 @@ use ftlab_ftl::parts::learned::{Group, Segment};
 use ftlab_ftl::parts::oob_scan::{self, Extent};
 use ftlab_ftl::parts::trim_records::TrimRecords;
 
-/// What outlives a power cut: the pages of the buffer and the map, trims among it, where their memory
-/// does; how many pages were lost where it does not.
+/// What outlives a power cut: the pages of the buffer and the map, trims among it, where their
+/// memory does; how many pages were lost where it does not.
 #[derive(Clone, Debug, Default)]
 pub struct Survivor {
     pub(super) pages: Vec<Held>,
@@ -65,8 +65,9 @@ impl Map {
         Ok((map, when))
     }
 
-    /// Goes on with the map that memory has kept. The first page of every block tells its age, the map
-    /// pages what else is valid; nothing is written: cut again, recovery begins from the same memory.
+    /// Goes on with the map that memory has kept. The first page of every block tells its age, the
+    /// map pages what else is valid; nothing is written: cut again, recovery begins from the same
+    /// memory.
     pub(super) fn recover_kept(
         kept: Self,
         board: &mut Board,

@@ -55,8 +55,8 @@ pub(crate) type Config = SchemeConfig<LeaftlSettings>;
 settings! {
     /// Settings of `leaftl`.
     pub struct LeaftlSettings in "leaftl" {
-        /// Pages that a segment may be off (gamma); 0: segments are exact. The out-of-band area must
-        /// hold the logical numbers of a page and of gamma on either side, 4 bytes each
+        /// Pages that a segment may be off (gamma); 0: segments are exact. The out-of-band area
+        /// must hold the logical numbers of a page and of gamma on either side, 4 bytes each
         /// (`device.oob_bytes`).
         gamma: u32 = 0, legal("0..=16", |v| *v <= 16), source("LeaFTL 2023: 0, 1, 4, 16");
         /// Pages of a group; fewer where a map page could not hold one.
@@ -90,9 +90,9 @@ settings! {
         /// Whether the valid pages of a victim are written in the order of their numbers; otherwise
         /// in the order in which they lie.
         gc_sorts: bool = true, legal("", |_| true), source("LeaFTL 2023");
-        /// Pages that leave the buffer from one compaction of all groups in memory to the next, from
-        /// the first page that the device ever took on, its preparation among them; 0: a group is
-        /// compacted only when it has no place for another segment.
+        /// Pages that leave the buffer from one compaction of all groups in memory to the next,
+        /// from the first page that the device ever took on, its preparation among them; 0: a group
+        /// is compacted only when it has no place for another segment.
         compact_every: u64 = 1_000_000, legal("0..=1000000000000", |v| *v <= 1_000_000_000_000),
             source("LeaFTL 2023: 1 M writes");
         /// How the place of a superseded page is found that an approximate segment tells.

@@ -43,8 +43,8 @@ pub(super) struct Sizes {
 /// memory knew nothing of.
 pub(super) const PAGE_BYTES: u64 = 8 + 1 + 4;
 
-/// Most bytes of a group of so many pages, as it is when it has been compacted: each page a segment,
-/// and listed; the group, its levels, its trims.
+/// Most bytes of a group of so many pages, as it is when it has been compacted: each page a
+/// segment, and listed; the group, its levels, its trims.
 fn most_group_bytes(pages: u32) -> u64 {
     u64::from(pages) * 11 + 4 + 32
 }
@@ -181,8 +181,8 @@ impl Sizes {
         page_mapped::ram_use(config, &own)
     }
 
-    /// Whether neighbours fit into the out-of-band area, pages into an intercept, and sizes that were
-    /// given into the budget.
+    /// Whether neighbours fit into the out-of-band area, pages into an intercept, and sizes that
+    /// were given into the budget.
     pub(super) fn check(config: &Config) -> Result<(), SettingError> {
         let (gamma, room) = (u64::from(config.own.gamma), config.device.oob_bytes.0);
         let conflict = |text: String| Err(SettingError::Conflict(text));

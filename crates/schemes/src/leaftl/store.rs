@@ -114,7 +114,8 @@ impl Store {
         all: bool,
         after: When,
     ) -> Result<When, Fault> {
-        // Out-of-band areas name pages that were to come next, if nearby ones are ever looked for there.
+        // Out-of-band areas name pages that were to come next, if nearby ones are ever looked for
+        // there.
         let is_planned = self.map.gamma == 0 || self.buffer.is_leaving_as_a_whole();
         let slots = self.buffer.choose(all, self.map.sizes.group_pages);
         // What leaves may go on with a run that is not full yet.
@@ -171,8 +172,8 @@ impl Store {
         Ok(written)
     }
 
-    /// Programs a page in the plane of the one before while its block has room, else in the one that
-    /// is free first.
+    /// Programs a page in the plane of the one before while its block has room, else in the one
+    /// that is free first.
     fn write_page(&mut self, board: &mut Board, io: &PageIo, known: When) -> Result<When, Fault> {
         let Store { space, map, .. } = self;
         let plane = self.plane.filter(|&plane| !space.is_full(plane));

@@ -187,8 +187,8 @@ impl Models {
         self.exact[(lpn / u64::BITS) as usize] |= 1 << (lpn % u64::BITS);
     }
 
-    /// Nobody knows any more where a page is, nor is a row that it was written in of any use: what is
-    /// to be written of its request may come late, or never.
+    /// Nobody knows any more where a page is, nor is a row that it was written in of any use: what
+    /// is to be written of its request may come late, or never.
     #[inline]
     pub fn clear(&mut self, lpn: Lpn) {
         if self.row.has(lpn.0) {

@@ -416,8 +416,8 @@ impl<P: Pruning, B: TreeBase> PageTree<P, B> {
     }
 
     /// Writes what is newer here than on flash, and records trims. The map on flash may stay
-    /// behind, whoever has begun to write it: a scan finds what it does not say. Data that left before,
-    /// or that a gap began to write, may still be on its way.
+    /// behind, whoever has begun to write it: a scan finds what it does not say. Data that left
+    /// before, or that a gap began to write, may still be on its way.
     fn write_all(&mut self, board: &mut Board, after: When) -> Result<When, Fault> {
         let mut done = after;
         while let Some(data) = self.next_to_write() {

@@ -1,10 +1,10 @@
 //! Zones that the workload itself writes: no log, no map, nothing that collects.
 //!
 //! The logical pages are the zones' own, one after another. The next page of a zone is the only one
-//! that can be written, unless zones have windows (`raw/window.rs`); a trim of all that was written of a
-//! zone resets it. Anything else is refused and ends the run: a device that goes on would hold
-//! something else than its host believes. A zone takes a free line when it is begun, and may be short
-//! of what that line has not.
+//! that can be written, unless zones have windows (`raw/window.rs`); a trim of all that was written
+//! of a zone resets it. Anything else is refused and ends the run: a device that goes on would hold
+//! something else than its host believes. A zone takes a free line when it is begun, and may be
+//! short of what that line has not.
 
 mod window;
 

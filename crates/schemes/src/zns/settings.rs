@@ -55,15 +55,16 @@ settings! {
         /// Zones that can be open or closed at once: half written.
         max_active: u32 = 14, legal("1..=1000000", |v| (1..=1_000_000).contains(v)),
             source("docs/papers/zns.md: WD ZN540");
-        /// Share of a zone that can be written: so much of each of its blocks, a flash page at least.
+        /// Share of a zone that can be written: so much of each of its blocks, a flash page at
+        /// least.
         zone_capacity: f64 = 1.0, legal("above 0 and up to 1, for example 0.75 or 75%",
             |v| *v > 0.0 && *v <= 1.0),
             source("docs/papers/zns.md: FEMU");
         /// Whether the drive copies what the host collects (Simple Copy), instead of the host
         /// reading and writing it.
         copy_in_device: bool = false, legal("", |_| true), source("docs/papers/zns.md");
-        /// Pages from the write pointer of a zone on that can be written in any order, and again (ZRWA,
-        /// raw): the drive holds them; 0: none.
+        /// Pages from the write pointer of a zone on that can be written in any order, and again
+        /// (ZRWA, raw): the drive holds them; 0: none.
         zrwa: u32 = 0, legal("0..=1048576", |v| *v <= 1 << 20),
             source("docs/papers/zns.md: NVMe, FEMU");
         /// Pages that the write pointer moves by where there is such a window, a divisor of it.

@@ -65,8 +65,8 @@ pub(crate) struct Front {
     idle_flush: bool,
     pad_unwritten: bool,
     nonvolatile: bool,
-    /// When everything is on flash that was written out behind the host's back: in idle time, and to
-    /// make room for what was read.
+    /// When everything is on flash that was written out behind the host's back: in idle time, and
+    /// to make room for what was read.
     written_behind: When,
 }
 
@@ -176,8 +176,8 @@ impl Front {
         }
     }
 
-    /// Writes everything out; the scheme's own flush comes next. What idle time wrote may still be on
-    /// its way.
+    /// Writes everything out; the scheme's own flush comes next. What idle time wrote may still be
+    /// on its way.
     pub fn flush<S: Scheme>(
         &mut self,
         below: &mut Below<'_, S>,

@@ -3,8 +3,8 @@
 //!
 //! Time moves from decision to decision. A decision falls when a slot of the device is free and
 //! something waits; it knows what has arrived by then and nothing else. A request is therefore kept
-//! until the next one arrives later, or until [`Driver::finish`]. One stream under `fcfs` needs none
-//! of this and bypasses the queue.
+//! until the next one arrives later, or until [`Driver::finish`]. One stream under `fcfs` needs
+//! none of this and bypasses the queue.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};

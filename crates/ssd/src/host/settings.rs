@@ -114,8 +114,8 @@ settings! {
 }
 
 impl HostSettings {
-    /// The link to a device that holds up to `depth` requests at once, beside so many pages that the
-    /// host itself sends.
+    /// The link to a device that holds up to `depth` requests at once, beside so many pages that
+    /// the host itself sends.
     pub(crate) fn link(&self, (depth, copies): (usize, usize)) -> Link {
         let full_duplex = self.link_duplex == Duplex::Full;
         Link::new(full_duplex, self.link_bandwidth.0, self.command_overhead.0, (depth, copies))

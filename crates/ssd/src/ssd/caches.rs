@@ -1,4 +1,5 @@
-//! Memory that holds what flash does not, made to agree with it between preparation and measurement.
+//! Memory that holds what flash does not, made to agree with it between preparation and
+//! measurement.
 
 use super::Ssd;
 use crate::device::DeviceError;

@@ -12,8 +12,8 @@ use ftlab_flash::units::{Lpn, Nanos};
 use ftlab_ftl::answers::Location;
 use ftlab_ftl::scheme::Scheme;
 
-/// Requests whose pages are looked at ahead together: as many as a core waits for at a time, and few
-/// enough that what one finds is still at hand when the last of them is served.
+/// Requests whose pages are looked at ahead together: as many as a core waits for at a time, and
+/// few enough that what one finds is still at hand when the last of them is served.
 const AHEAD: usize = 8;
 
 impl<S: Scheme> Ssd<S> {
@@ -74,8 +74,8 @@ impl<S: Scheme> Ssd<S> {
         all
     }
 
-    /// What is like the request before is left to be counted with others; where writes repeat, their
-    /// time is booked with that of others as well.
+    /// What is like the request before is left to be counted with others; where writes repeat,
+    /// their time is booked with that of others as well.
     #[inline(always)]
     fn submit_and_compare<const REPEATS: bool>(
         &mut self,
@@ -238,7 +238,8 @@ struct Row {
 }
 
 /// Requests that went like the one that was counted before them, as most writes do between two
-/// collections: as long, by the same stages, and done in the same window. They are counted together.
+/// collections: as long, by the same stages, and done in the same window. They are counted
+/// together.
 #[derive(Default)]
 struct Alike {
     like: Option<(Op, Completion)>,
@@ -249,8 +250,8 @@ struct Alike {
     requests: u32,
     last: Nanos,
     totals: Totals,
-    /// What the first booked, and how many more may book the same before the window ends; none where
-    /// it did more than others like it will do.
+    /// What the first booked, and how many more may book the same before the window ends; none
+    /// where it did more than others like it will do.
     booked: Booked,
     left: u64,
 }
@@ -269,8 +270,8 @@ impl Alike {
         };
     }
 
-    /// Those to come that do the same book the same, if the first neither waited nor found the server
-    /// behind its time.
+    /// Those to come that do the same book the same, if the first neither waited nor found the
+    /// server behind its time.
     fn repeats(&mut self, booked: Booked) {
         let first = &self.taken;
         let is_bare = first.arrival == first.admitted

@@ -46,9 +46,9 @@ impl<S: Scheme> Ssd<S> {
         Ok(())
     }
 
-    /// What cannot wait for a gap, behind a request that was done at `done`: data that was read twice
-    /// as often as it should, or is twice as old, is moved, and nobody waits for that but who needs
-    /// the same flash.
+    /// What cannot wait for a gap, behind a request that was done at `done`: data that was read
+    /// twice as often as it should, or is twice as old, is moved, and nobody waits for that but who
+    /// needs the same flash.
     #[cold]
     pub(super) fn refresh_at_once(&mut self, done: When) -> Result<(), Fault> {
         let refreshed = |board: &Board| {

@@ -1,9 +1,9 @@
 //! Requests whose completion is known only when simulated time reaches it (`timing.clock = event`).
 //!
-//! A request is taken as ever: the scheme does all of it at once, and the last token names what must
-//! be over. It then waits in its slot while others are taken. Time moves on to the next arrival, or,
-//! with every slot taken, to the first completion: nothing that arrives later can change what has
-//! happened by then.
+//! A request is taken as ever: the scheme does all of it at once, and the last token names what
+//! must be over. It then waits in its slot while others are taken. Time moves on to the next
+//! arrival, or, with every slot taken, to the first completion: nothing that arrives later can
+//! change what has happened by then.
 
 use super::taking::Taken;
 use super::{Device, DeviceError, Served, Ssd};
@@ -96,7 +96,8 @@ impl<S: Scheme> Ssd<S> {
         assert!(self.waiting().is_empty(), "a request was never done");
     }
 
-    /// Takes a request, and which piece it is, as soon as a slot is free; the slot, and when that was.
+    /// Takes a request, and which piece it is, as soon as a slot is free; the slot, and when that
+    /// was.
     fn take_for_later(
         &mut self,
         (request, piece): (&Request, Option<Piece>),

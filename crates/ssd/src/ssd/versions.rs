@@ -16,7 +16,8 @@ impl<S: Scheme> Ssd<S> {
         Tag(((self.next_tag + 1) % Tag::UNREADABLE.0).max(1))
     }
 
-    /// The version that a write gives a page: one that was never before, or that of the same content.
+    /// The version that a write gives a page: one that was never before, or that of the same
+    /// content.
     #[inline(always)]
     pub(super) fn version_of_write(
         &mut self,

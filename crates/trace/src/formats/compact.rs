@@ -8,12 +8,13 @@
 //! read, 1 write, 2 trim, 3 flush), placement hint plus one (12 bits; 0: none; what does not know
 //! hints finds an illegal operation there), unit (u32). Where the records of a block say what they
 //! write (its number of records has the highest bit set, so that what does not know contents finds
-//! it too large), each has 8 bytes more: the number of the content (u64; 0: none). Then an end mark: 0 (u32), CRC-32 of the
-//! index (u32), bytes of the index (u64), and the index: for each block its place in the file and
-//! its first time (u64 each), then the number of records (u64). The last 16 bytes are the place of the
-//! end mark (u64) and `FTLINDEX`. Whoever reads a file to its end holds all of this against what
-//! was read. Version 1 has a header of 16 bytes and counts from 0; its checksums are of the records
-//! alone, and where its units come from it does not say: they are taken as given.
+//! it too large), each has 8 bytes more: the number of the content (u64; 0: none). Then an end
+//! mark: 0 (u32), CRC-32 of the index (u32), bytes of the index (u64), and the index: for each
+//! block its place in the file and its first time (u64 each), then the number of records (u64). The
+//! last 16 bytes are the place of the end mark (u64) and `FTLINDEX`. Whoever reads a file to its
+//! end holds all of this against what was read. Version 1 has a header of 16 bytes and counts from
+//! 0; its checksums are of the records alone, and where its units come from it does not say: they
+//! are taken as given.
 //!
 //! Units given by file or by name (our CSV, MSR's hosts, fio's files, a synthetic workload) begin
 //! at 0 in every file. Files of one time (`--parts by_time`) with such units get units of their

@@ -1,7 +1,7 @@
 //! Our own CSV: a header `time_us,op,offset_bytes,size_bytes`, then one request per line. Two more
-//! columns may follow, which the header must name: `stream`, a placement hint (a number from 0 to 255,
-//! or nothing), and `content`, what is written (up to 16 hexadecimal digits, or nothing: equal numbers
-//! are equal bytes).
+//! columns may follow, which the header must name: `stream`, a placement hint (a number from 0 to
+//! 255, or nothing), and `content`, what is written (up to 16 hexadecimal digits, or nothing: equal
+//! numbers are equal bytes).
 //!
 //! `op` is read, write, trim or flush (or r, w, t, f) in any case. Times may have a fraction, down
 //! to 1 ns. There is no unit column: several volumes are laid side by side before they are written.

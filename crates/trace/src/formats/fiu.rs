@@ -1,9 +1,10 @@
 //! FIU (the traces of I/O Deduplication): `time pid process block blocks op major minor md5`.
 //!
 //! Nine columns between blanks. Time counts nanoseconds, address and size blocks of 512 bytes. The
-//! unit is `major * 2^20 + minor`, as the kernel counts devices. The hash tells what a request writes
-//! or reads: the two halves of its 32 hexadecimal digits, one over the other (exclusive or). A column
-//! that is no number of up to 32 hexadecimal digits tells nothing. Source: SNIA IOTTA 411, readme.
+//! unit is `major * 2^20 + minor`, as the kernel counts devices. The hash tells what a request
+//! writes or reads: the two halves of its 32 hexadecimal digits, one over the other (exclusive or).
+//! A column that is no number of up to 32 hexadecimal digits tells nothing. Source: SNIA IOTTA 411,
+//! readme.
 
 use ftlab_flash::request::Content;
 

@@ -4,7 +4,8 @@
 //! A file may begin with a header of text, `name = value;` a line, that ends with a form feed
 //! (0x0C); its `tracedate = "Www Mmm dd hh:mm:ss yyyy"` is the time that the records count from,
 //! taken as UTC. Its first line may hold one NUL, as hplajw's does: `$$TR_IOREC-1.3 (IOAdaptor
-//! Upgrade Version) \0`. Files that were put together later have none and begin with a record at once.
+//! Upgrade Version) \0`. Files that were put together later have none and begin with a record at
+//! once.
 //!
 //! Words of 32 bits: 0 bytes of this record, 1 version (upper half, 1 to 4) and kind (lower half),
 //! 2 and 3 seconds and microseconds at which the request entered the queue, 4 and 5 start and end

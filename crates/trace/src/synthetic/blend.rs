@@ -1,8 +1,9 @@
-//! `blend:70/(A)+30/(B),count=N,gaps=...`: every request is drawn from one of several inline specs by
-//! their shares, under one process of arrivals. What a part says about sizes, operations and addresses
-//! holds for its requests alone: small ones to many cold positions beside large ones to few hot ones,
-//! journals beside random writes, a skew of its own for each. With `turns=N` the parts take turns, as
-//! tasks do: one request in N draws its part, the others come from that of the request before.
+//! `blend:70/(A)+30/(B),count=N,gaps=...`: every request is drawn from one of several inline specs
+//! by their shares, under one process of arrivals. What a part says about sizes, operations and
+//! addresses holds for its requests alone: small ones to many cold positions beside large ones to
+//! few hot ones, journals beside random writes, a skew of its own for each. With `turns=N` the
+//! parts take turns, as tasks do: one request in N draws its part, the others come from that of the
+//! request before.
 
 use std::fmt;
 

@@ -41,8 +41,8 @@ fn taken_apart(spec: &str) -> Result<(String, String, &'static [&'static str])> 
 }
 
 /// The spec with `changes` made to it, and whether any of them touches what a stand-in was fitted
-/// or chosen to be. `requests` is another name of `count`. Of a blend, what is said of the whole can
-/// be changed.
+/// or chosen to be. `requests` is another name of `count`. Of a blend, what is said of the whole
+/// can be changed.
 ///
 /// # Errors
 /// Unknown keys, with the nearest; keys given twice. Values are judged where the spec is parsed.

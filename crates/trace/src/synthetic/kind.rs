@@ -29,8 +29,8 @@ impl Synthetic {
     /// are errors).
     ///
     /// # Errors
-    /// Unknown names and keys, with the nearest legal one; values out of range, with the range; keys
-    /// that would have no effect.
+    /// Unknown names and keys, with the nearest legal one; values out of range, with the range;
+    /// keys that would have no effect.
     pub fn parse(text: &str, logical_bytes: u64) -> Result<Self> {
         if text.starts_with("twin:") {
             return Twin::parse(text).map(Box::new).map(Self::Twin);

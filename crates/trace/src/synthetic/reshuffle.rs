@@ -61,9 +61,9 @@ mod tests {
     use super::super::spec::SyntheticSpec;
     use std::collections::BTreeSet;
 
-    /// 1000 blocks of which 200 trade places after every 4 MiB, which are 1024 requests: nine tenths
-    /// of the accesses go to 100 blocks at a time, which are others each time and always among the
-    /// 200.
+    /// 1000 blocks of which 200 trade places after every 4 MiB, which are 1024 requests: nine
+    /// tenths of the accesses go to 100 blocks at a time, which are others each time and always
+    /// among the 200.
     #[test]
     fn the_hottest_blocks_are_others_after_each_change_and_of_the_same_fifth() {
         let spec = "randwrite:bs=4k,span=4000k,count=8192,random_distribution=hotcold:10/90,\

@@ -1,5 +1,5 @@
-//! Where hot blocks lie: a bijection of blocks that moves extents and leaves blocks within one beside
-//! each other. With extents of one block every hot block lies by itself.
+//! Where hot blocks lie: a bijection of blocks that moves extents and leaves blocks within one
+//! beside each other. With extents of one block every hot block lies by itself.
 
 use super::permutation::Permutation;
 

@@ -2,9 +2,9 @@
 //! requested so many distinct positions ago. Memory and time of a draw are bounded by the depth.
 //!
 //! A position is a block of `blockalign` bytes. Counted in requests, the stack holds the blocks at
-//! which requests began, each once: a request adds or moves one entry, whatever its size. Counted in
-//! blocks, it holds every block that requests touched, the last of a request on top, and a draw may
-//! begin anywhere in what was requested: what an LRU cache of such blocks would hold.
+//! which requests began, each once: a request adds or moves one entry, whatever its size. Counted
+//! in blocks, it holds every block that requests touched, the last of a request on top, and a draw
+//! may begin anywhere in what was requested: what an LRU cache of such blocks would hold.
 
 use std::collections::VecDeque;
 
@@ -46,9 +46,9 @@ impl StackUnit {
 /// How deep requests reach into the stack of positions requested before.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StackDistances {
-    /// Depth in positions, counted as the [`StackUnit`] says, and the share of requests (in millionths) that goes to that many most
-    /// recent positions or fewer; both rise. Between two points depths are uniform; what is left
-    /// after the last goes to positions outside the stack.
+    /// Depth in positions, counted as the [`StackUnit`] says, and the share of requests (in
+    /// millionths) that goes to that many most recent positions or fewer; both rise. Between two
+    /// points depths are uniform; what is left after the last goes to positions outside the stack.
     pub points: Vec<(u64, u64)>,
 }
 

@@ -1,8 +1,8 @@
-//! What requests write: a share of them a value out of few; the rest say nothing, which is what nobody
-//! wrote before, in whatever part or pass.
+//! What requests write: a share of them a value out of few; the rest say nothing, which is what
+//! nobody wrote before, in whatever part or pass.
 //!
-//! In fio's words a share of writes is of identical buffers (`dedupe_percentage`); how many different
-//! ones those are, and how often each comes, is ours.
+//! In fio's words a share of writes is of identical buffers (`dedupe_percentage`); how many
+//! different ones those are, and how often each comes, is ours.
 
 use ftlab_flash::request::Content;
 

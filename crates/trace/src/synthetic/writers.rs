@@ -1,5 +1,5 @@
-//! Sequential requests: one or several streams side by side, each with a cursor of its own for reads
-//! and one for everything else, over parts of the span that wrap.
+//! Sequential requests: one or several streams side by side, each with a cursor of its own for
+//! reads and one for everything else, over parts of the span that wrap.
 
 use super::random::{Purpose, Stream};
 

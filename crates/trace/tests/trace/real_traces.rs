@@ -177,8 +177,8 @@ fn a_disksim_file_with_sizes_in_pages_demands_the_unit() {
 }
 
 /// Its first thousand addresses are all multiples of 8, so that it was taken for pages of 4 KiB and
-/// read eight times as much. In all of it 3,808 requests begin where the one before ended, as sectors; as
-/// pages 4 do.
+/// read eight times as much. In all of it 3,808 requests begin where the one before ended, as
+/// sectors; as pages 4 do.
 #[test]
 fn dtrs_first_20000_disksim_gz_is_read_in_sectors() {
     check(&Expected {

@@ -1,5 +1,5 @@
-//! Twins: that a learned generator has the statistics of what it was learned from, and that its file
-//! is read strictly.
+//! Twins: that a learned generator has the statistics of what it was learned from, and that its
+//! file is read strictly.
 
 use crate::common::Files;
 use ftlab_trace::{

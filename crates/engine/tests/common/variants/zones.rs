@@ -1,5 +1,5 @@
-//! A host's log on zones: wide and narrow ones, of all or part of their blocks, with one class of data
-//! and with several, collected by the host or copied in the drive.
+//! A host's log on zones: wide and narrow ones, of all or part of their blocks, with one class of
+//! data and with several, collected by the host or copied in the drive.
 
 use super::{PAGE, UNIT, Variant, durable};
 

@@ -1,15 +1,15 @@
-//! Age of data and reads of blocks (`refresh`): what they are, which blocks are due to have their data
-//! moved, and how many retries reads of such cells need.
+//! Age of data and reads of blocks (`refresh`): what they are, which blocks are due to have their
+//! data moved, and how many retries reads of such cells need.
 //!
-//! A block's reads are counted from its erase, whoever reads and whatever of a page; its age is that
-//! of its first program. Both outlive a power cut: capacitors save them, and a device that is off
-//! ages by `refresh.off_days`. A patrol comes by every block in turn and looks at its age, while the
-//! device is on.
+//! A block's reads are counted from its erase, whoever reads and whatever of a page; its age is
+//! that of its first program. Both outlive a power cut: capacitors save them, and a device that is
+//! off ages by `refresh.off_days`. A patrol comes by every block in turn and looks at its age,
+//! while the device is on.
 //!
-//! Of memory a drive has 4 bytes a block for either, and 4 for a list of what is due. The four heaps
-//! here, of 24 bytes a block, are not a drive's: one knows beforehand when the patrol will find
-//! something, which a drive sees when its patrol gets there; the others find who is due twice over
-//! without a look at the list, which a drive looks through in the time between two pages.
+//! Of memory a drive has 4 bytes a block for either, and 4 for a list of what is due. The four
+//! heaps here, of 24 bytes a block, are not a drive's: one knows beforehand when the patrol will
+//! find something, which a drive sees when its patrol gets there; the others find who is due twice
+//! over without a look at the list, which a drive looks through in the time between two pages.
 //!
 //! What this is not: who moves data, and when. Rules and open points: `docs/papers/refresh.md`.
 
@@ -94,7 +94,8 @@ impl Aging {
         self.reads.get(block.index()).copied().unwrap_or(0).into()
     }
 
-    /// A page of a block was sensed; of its life so much is used. One that holds nothing is not due.
+    /// A page of a block was sensed; of its life so much is used. One that holds nothing is not
+    /// due.
     fn sensed(&mut self, (block, worn): (BlockId, u64), holds: bool) {
         let Some(reads) = self.reads.get_mut(block.index()) else { return };
         *reads = reads.saturating_add(1);
@@ -124,8 +125,8 @@ impl Aging {
         self.ages.was_off(self.off, clock);
     }
 
-    /// A recovery is over: what held nothing when the patrol came by may hold pages again, whose trims
-    /// the cut has undone.
+    /// A recovery is over: what held nothing when the patrol came by may hold pages again, whose
+    /// trims the cut has undone.
     fn recovered(&mut self, clock: Nanos, blocks: u32) {
         for block in (0..blocks).map(BlockId) {
             if self.moves && !self.due.has(block) {
@@ -266,8 +267,8 @@ impl Nand {
         if waiting == 0 { 0 } else { self.aging.as_ref().map_or(0, |aging| aging.due.twice()) }
     }
 
-    /// The block that is due for the longest time, of those that are so twice over (`at_once`) or of
-    /// all.
+    /// The block that is due for the longest time, of those that are so twice over (`at_once`) or
+    /// of all.
     pub fn next_to_refresh(&self, at_once: bool) -> Option<BlockId> {
         let due = &self.aging.as_ref()?.due;
         if at_once { due.first_twice() } else { due.first() }

@@ -62,8 +62,8 @@ impl PageKind {
 /// The out-of-band area of a programmed page: all that recovery may use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Oob {
-    /// Logical number: of the page for data (of what several share, the number under which they do), of
-    /// the part for maps, checkpoints and trim records.
+    /// Logical number: of the page for data (of what several share, the number under which they
+    /// do), of the part for maps, checkpoints and trim records.
     pub logical: u32,
     /// What the page is.
     pub kind: PageKind,

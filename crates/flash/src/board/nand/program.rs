@@ -1,5 +1,5 @@
-//! Programs: what they carry, the short way and the long one, and the ledger that the audit compares
-//! counts with.
+//! Programs: what they carry, the short way and the long one, and the ledger that the audit
+//! compares counts with.
 
 use super::fault::{CutOutcome, Fault, Verdict};
 use super::record::{Change, Operation};
@@ -51,8 +51,8 @@ pub(super) struct ProgramLedger {
 }
 
 impl Nand {
-    /// A page is marked invalid that was never programmed: nothing is until its block is erased, and
-    /// whoever reads out-of-band areas finds one that tells nothing.
+    /// A page is marked invalid that was never programmed: nothing is until its block is erased,
+    /// and whoever reads out-of-band areas finds one that tells nothing.
     pub fn pass_over(&mut self, ppn: Ppn) {
         assert!(self.state.is_free(ppn), "page {ppn} is not free");
         self.state.store_torn(ppn);
@@ -73,8 +73,9 @@ impl Nand {
         self.program_with_care(meter, ppn, page, cause, after)
     }
 
-    /// The short way of a program ([`Nand::is_plain`]). What cannot fail hands over no `Result`: one
-    /// on the way of every page, with a fault of forty bytes in its place, would go through memory.
+    /// The short way of a program ([`Nand::is_plain`]). What cannot fail hands over no `Result`:
+    /// one on the way of every page, with a fault of forty bytes in its place, would go through
+    /// memory.
     #[inline(always)]
     pub(in crate::board) fn program_plainly(
         &mut self,

@@ -1,14 +1,14 @@
 //! Parity over dies: a page that no retry brings back, or whose die failed, is read from the other
 //! pages of its stripe.
 //!
-//! A stripe is made of the pages at one offset of the blocks with one number in one plane of each of
-//! `rain.stripe` dies, taken in the order in which channels take turns. A parity page covers the
+//! A stripe is made of the pages at one offset of the blocks with one number in one plane of each
+//! of `rain.stripe` dies, taken in the order in which channels take turns. A parity page covers the
 //! pages of its stripe that were programmed before it. Of a stripe that is being filled memory has
 //! the parity so far, which outlives a power cut where capacitors save it, and is found again by
 //! recovery, which reads every page anyway, where the pages can be read. Instead of bytes parity is
-//! of what tells pages apart (version, number, kind, sequence number); it is compared wherever it is
-//! used. Its out-of-band area says how many pages it covers: a stripe of which an interrupted erase
-//! has left a part is known by that.
+//! of what tells pages apart (version, number, kind, sequence number); it is compared wherever it
+//! is used. Its out-of-band area says how many pages it covers: a stripe of which an interrupted
+//! erase has left a part is known by that.
 //!
 //! What this is not: who says which page of a stripe takes parity, and when, and which stripes are
 //! open.
@@ -30,8 +30,8 @@ use crate::board::when::When;
 use crate::meter::{Cause, Event, Meter};
 use crate::units::{PlaneId, Ppn, Tag, zeroed};
 
-/// Most pages that wait to be moved because reads of them failed. What fails beyond that is read from
-/// its stripe as well, and not remembered.
+/// Most pages that wait to be moved because reads of them failed. What fails beyond that is read
+/// from its stripe as well, and not remembered.
 pub const FAILING_MAX: usize = 1024;
 
 /// Stripes over dies.
@@ -44,10 +44,11 @@ pub(super) struct Rain {
     /// Pages that are to be moved, because they could be read from their stripes alone: memory's
     /// list, which is no more than work to do.
     failing: Vec<Ppn>,
-    /// Pages whose cells cannot be read until they are erased, whether what they held came to be lost
-    /// or not.
+    /// Pages whose cells cannot be read until they are erased, whether what they held came to be
+    /// lost or not.
     gone: Bits,
-    /// Pages of which a power cut took the only parity: no parity that is programmed later has them.
+    /// Pages of which a power cut took the only parity: no parity that is programmed later has
+    /// them.
     forgotten: Bits,
     /// Pages of stripes that were told to be without parity.
     bare: Bits,
@@ -274,8 +275,8 @@ impl Nand {
         self.rain.as_ref().is_some_and(|rain| !rain.failing.is_empty())
     }
 
-    /// Reads the rest of a page's stripe, which says what the page holds; none where something of it
-    /// cannot be read either, or nothing covers the page.
+    /// Reads the rest of a page's stripe, which says what the page holds; none where something of
+    /// it cannot be read either, or nothing covers the page.
     pub(super) fn read_stripe(
         &mut self,
         meter: &mut Meter,
@@ -337,7 +338,8 @@ impl Nand {
         Ok(Some(done))
     }
 
-    /// Another page of a stripe is read, for the one that cannot be; none where it cannot be either.
+    /// Another page of a stripe is read, for the one that cannot be; none where it cannot be
+    /// either.
     fn read_partner(
         &mut self,
         meter: &mut Meter,

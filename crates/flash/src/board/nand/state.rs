@@ -114,7 +114,8 @@ impl State {
         self.blocks.marks(block, word as usize)
     }
 
-    /// Looks at all that changes when a page dies, so that it is at hand. What is seen means nothing.
+    /// Looks at all that changes when a page dies, so that it is at hand. What is seen means
+    /// nothing.
     #[inline]
     pub fn glance_at(&self, ppn: Ppn) -> u64 {
         let (block, offset) = self.place(ppn);
@@ -248,8 +249,8 @@ impl State {
         }
     }
 
-    /// So many pages of a block are programmed, from this offset on, and valid; the last of them has
-    /// this sequence number.
+    /// So many pages of a block are programmed, from this offset on, and valid; the last of them
+    /// has this sequence number.
     #[inline]
     pub(super) fn count_programs(
         &mut self,
@@ -287,8 +288,8 @@ impl State {
         state.touched = true;
     }
 
-    /// Clears the mark of a page of this block and returns how many valid pages the block keeps; none,
-    /// with nothing done, where the page is not valid.
+    /// Clears the mark of a page of this block and returns how many valid pages the block keeps;
+    /// none, with nothing done, where the page is not valid.
     #[inline]
     pub(super) fn clear_valid(&mut self, block: BlockId, ppn: Ppn) -> Option<u32> {
         let offset = self.offset_in(block, ppn);

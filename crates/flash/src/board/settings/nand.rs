@@ -46,7 +46,8 @@ settings! {
             legal("0 to 0.5", |v| (0.0..=0.5).contains(v)), source("ftlab");
         /// Retries before a read is given up; each costs and counts as a page read.
         read_retries: u32 = 4, legal("1..=64", |v| (1..=64).contains(v)), source("ftlab");
-        /// The die that fails as a whole, channel by channel from 0 on (alloc.unit = line); auto: none does.
+        /// The die that fails as a whole, channel by channel from 0 on (alloc.unit = line); auto:
+        /// none does.
         failing_die: Optional<u32> = Optional(None), legal("", |_| true),
             source("docs/papers/lines.md");
         /// Page programs since measuring began after which it fails.

@@ -7,32 +7,33 @@ use crate::settings::{Duration, SettingError};
 settings! {
     /// Data that was read often, or is old, is moved before its cells lose it.
     pub struct RefreshSettings in "refresh" {
-        /// Reads of a block since its erase at which its data is moved in the next idle gap; at twice
-        /// as many it is moved at once. 0: reads disturb nothing.
+        /// Reads of a block since its erase at which its data is moved in the next idle gap; at
+        /// twice as many it is moved at once. 0: reads disturb nothing.
         reads: u32 = 0, legal("0..=1000000000", |v| *v <= 1_000_000_000),
             source("docs/papers/refresh.md");
-        /// Share of that limit that a block has lost when it has reached device.endurance_cycles, in
-        /// proportion to its wear.
+        /// Share of that limit that a block has lost when it has reached device.endurance_cycles,
+        /// in proportion to its wear.
         wear_slope: f64 = 0.0, legal("0 to 0.9, for example 0.5 or 50%",
             |v| (0.0..=0.9).contains(v)),
             source("docs/papers/refresh.md");
-        /// Days since the first program of a block after which its data is moved in the next idle gap;
-        /// after twice as many it is moved at once. 0: data does not age.
+        /// Days since the first program of a block after which its data is moved in the next idle
+        /// gap; after twice as many it is moved at once. 0: data does not age.
         days: f64 = 0.0, legal("0, or 0.000001 to 36500",
             |v| *v == 0.0 || (0.000_001..=36_500.0).contains(v)),
             source("docs/papers/refresh.md");
         /// Time after which a patrol looks at the age of the next block.
         patrol: Duration = Duration(1_000_000_000),
             legal("1us or more", |v| v.0 >= 1_000), source("docs/papers/refresh.md: ours");
-        /// Days that the device is off: between preparation and measuring, and in every power cycle.
+        /// Days that the device is off: between preparation and measuring, and in every power
+        /// cycle.
         off_days: f64 = 0.0, legal("0 to 36500", |v| (0.0..=36_500.0).contains(v)),
             source("docs/papers/refresh.md: ours");
-        /// Share of page reads that need retries in a block that is new, freshly written and not read
-        /// yet. Wear, age and reads multiply it; 0: they cost no retries.
+        /// Share of page reads that need retries in a block that is new, freshly written and not
+        /// read yet. Wear, age and reads multiply it; 0: they cost no retries.
         p0: f64 = 0.0, legal("0 to 0.5", |v| (0.0..=0.5).contains(v)),
             source("docs/papers/refresh.md: ours");
-        /// Whether anything is moved; otherwise reads of what should be cost retries (refresh.p0), and
-        /// nothing else follows.
+        /// Whether anything is moved; otherwise reads of what should be cost retries (refresh.p0),
+        /// and nothing else follows.
         moves: bool = true, legal("", |_| true), source("docs/papers/refresh.md: ours");
     }
 }

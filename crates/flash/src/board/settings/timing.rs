@@ -42,8 +42,9 @@ settings! {
         /// One server, or dies and channels side by side.
         profile: TimingProfile = TimingProfile::Serial, legal("", |_| true),
             source("docs/papers/others.md#time");
-        /// Whether operations are booked in the order of calls, or wait in queues until simulated time
-        /// comes to them (parallel profile): what overtakes or suspends then delays whoever waits.
+        /// Whether operations are booked in the order of calls, or wait in queues until simulated
+        /// time comes to them (parallel profile): what overtakes or suspends then delays whoever
+        /// waits.
         clock: ClockKind = ClockKind::CallOrder, legal("", |_| true),
             source("ftlab");
         /// Cell to register, one page.

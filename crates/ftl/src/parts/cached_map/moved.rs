@@ -11,8 +11,9 @@ use ftlab_flash::meter::{Cause, Event};
 use ftlab_flash::units::{Lpn, Ppn};
 
 impl<C: MapCache> CachedMap<C> {
-    /// Writes the translation pages of what has moved: each is read before, unless memory knows all of
-    /// its entries. Where one cannot be written, memory keeps what it and those behind it should say.
+    /// Writes the translation pages of what has moved: each is read before, unless memory knows all
+    /// of its entries. Where one cannot be written, memory keeps what it and those behind it should
+    /// say.
     pub(super) fn update_moved(
         &mut self,
         space: &mut PageSpace,

@@ -27,6 +27,7 @@ pub trait CachePolicy {
     fn hit(&mut self, slot: Slot);
     /// A slot was emptied.
     fn removed(&mut self, slot: Slot);
-    /// The slot that leaves next; the cache is not empty. Tells whether an entry differs from flash.
+    /// The slot that leaves next; the cache is not empty. Tells whether an entry differs from
+    /// flash.
     fn victim(&self, is_changed: impl Fn(Slot) -> bool) -> Slot;
 }

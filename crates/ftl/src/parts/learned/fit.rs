@@ -31,8 +31,8 @@ pub struct Tolerance {
     pub last: u32,
 }
 
-/// Learns the segments of some pages: upwards by offset, in consecutive physical pages. `found` gets
-/// each segment with the pages that it was learned of.
+/// Learns the segments of some pages: upwards by offset, in consecutive physical pages. `found`
+/// gets each segment with the pages that it was learned of.
 pub fn learn(
     points: &[Point],
     tolerance: Tolerance,

@@ -5,8 +5,9 @@
 //! that it has, and go down a level where they still overlap it. What lower levels say of its pages
 //! is superseded where it lies; compaction takes that out and lets segments rise.
 //!
-//! An accurate segment has the pages at its stride; of an approximate one, the conflict buffer (CRB)
-//! of the group lists them. A page is listed once at most: the newest approximate segment has it.
+//! An accurate segment has the pages at its stride; of an approximate one, the conflict buffer
+//! (CRB) of the group lists them. A page is listed once at most: the newest approximate segment has
+//! it.
 
 use super::members::Members;
 use super::segment::{Scale, Segment};
@@ -124,8 +125,8 @@ impl Group {
         self.placed().iter().map(|placed| (placed.level, placed.segment))
     }
 
-    /// A segment goes behind all others, as it was stored; `members` are the pages of an approximate
-    /// one.
+    /// A segment goes behind all others, as it was stored; `members` are the pages of an
+    /// approximate one.
     pub(super) fn append(&mut self, placed: Placed, members: Members) {
         self.placed[self.count] = placed;
         self.count += 1;

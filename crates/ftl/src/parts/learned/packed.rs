@@ -36,9 +36,9 @@ fn bytes(group: &Group) -> u32 {
     3 + trims + (group.len() as u32).div_ceil(4) + LONE_BYTES as u32 * sizes.lone + others
 }
 
-/// Makes a group of `pages` fit its place: it is compacted, and where that is not enough the place of
-/// each approximate segment of one page is asked for, which makes it an accurate one. How many were
-/// asked for.
+/// Makes a group of `pages` fit its place: it is compacted, and where that is not enough the place
+/// of each approximate segment of one page is asked for, which makes it an accurate one. How many
+/// were asked for.
 pub fn fit(
     group: &mut Group,
     (pages, scale): (u32, Scale),

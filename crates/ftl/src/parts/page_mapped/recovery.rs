@@ -1,5 +1,5 @@
-//! Page-mapped data after a power cut: found again by out-of-band areas, or by a table that outlived
-//! it.
+//! Page-mapped data after a power cut: found again by out-of-band areas, or by a table that
+//! outlived it.
 
 use super::{PageMapped, PageTable};
 use crate::parts::oob_scan;
@@ -21,7 +21,8 @@ pub struct Found {
 }
 
 impl Found {
-    /// The page that was written last for a logical one, and when, unless a flushed trim came later.
+    /// The page that was written last for a logical one, and when, unless a flushed trim came
+    /// later.
     pub fn newest(&self, lpn: Lpn) -> Option<(u64, Ppn)> {
         let (sequence, ppn) = self.newest[lpn.index()];
         let is_trimmed = self.trims.is_dead(&self.recorded, lpn, sequence);

@@ -42,8 +42,8 @@ impl PageTable for Plain {
     }
 }
 
-/// A table that writes three pages before a victim is erased, if it has something to write, and that
-/// gives copies of the host's pages the numbers from 100 on.
+/// A table that writes three pages before a victim is erased, if it has something to write, and
+/// that gives copies of the host's pages the numbers from 100 on.
 struct Recording {
     plain: Plain,
     is_unrecorded: bool,
@@ -193,7 +193,8 @@ fn a_table_without_pages_of_its_own_is_told_of_none_that_moved() {
     bench.base.map.moved(&mut bench.board, page);
 }
 
-/// Pages that move one by one ask from when on: not before what collection waits for, at most later.
+/// Pages that move one by one ask from when on: not before what collection waits for, at most
+/// later.
 #[test]
 fn what_could_move_may_move_then_where_the_table_holds_nothing_up() {
     let mut bench = Bench::new(Plain::new());
@@ -203,10 +204,10 @@ fn what_could_move_may_move_then_where_the_table_holds_nothing_up() {
     assert_eq!(bench.base.map.may_move(done), done);
 }
 
-/// 20,000 pages of 512 bytes, of which a record of trims covers 126 x 32: five records and those that
-/// replace them. Two blocks of two pages side by side, 5,000 times for data, then threshold 4, three
-/// frontiers and a spare of each plane, and 3 x 2 for ten records. Two planes, lines of two planes, and
-/// two sets of lines of two channels each come to the same.
+/// 20,000 pages of 512 bytes, of which a record of trims covers 126 x 32: five records and those
+/// that replace them. Two blocks of two pages side by side, 5,000 times for data, then threshold 4,
+/// three frontiers and a spare of each plane, and 3 x 2 for ten records. Two planes, lines of two
+/// planes, and two sets of lines of two channels each come to the same.
 #[test]
 fn a_device_has_blocks_for_data_reserve_and_two_records_a_segment() {
     let mut config = SharedSettings::default();

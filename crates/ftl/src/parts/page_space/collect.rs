@@ -275,8 +275,8 @@ impl PageSpace {
         self.release(board, victim, role, cause, after)
     }
 
-    /// What was flushed once keeps its parity, where no capacitor saves that of its copies, or of what
-    /// the owner wrote instead.
+    /// What was flushed once keeps its parity, where no capacitor saves that of its copies, or of
+    /// what the owner wrote instead.
     pub(super) fn parity_before_erase(
         &mut self,
         board: &mut Board,

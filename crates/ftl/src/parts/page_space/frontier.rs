@@ -94,8 +94,8 @@ impl PageSpace {
     }
 
     /// The short way to write a map page anew with some entries changed (place and packed physical
-    /// page), which makes the old one invalid: its frontier has a page left, and the program can only
-    /// work. None where it is not so.
+    /// page), which makes the old one invalid: its frontier has a page left, and the program can
+    /// only work. None where it is not so.
     #[inline(always)]
     pub fn update_map_shortly(
         &mut self,

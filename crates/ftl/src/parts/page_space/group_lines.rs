@@ -1,10 +1,10 @@
-//! Group lines: every group of neighbouring logical pages writes to an open line of its own, so that
-//! a line holds pages of one group, and a group is collected as a whole, in the order of its pages
-//! (LearnedFTL, HPCA 2024).
+//! Group lines: every group of neighbouring logical pages writes to an open line of its own, so
+//! that a line holds pages of one group, and a group is collected as a whole, in the order of its
+//! pages (LearnedFTL, HPCA 2024).
 //!
 //! The space of lines stays as it is: its frontier of data is that of one group at a time, the open
-//! lines of the others are parked here and change places with it. Closed lines of groups are nobody's
-//! candidates: which are collected, and when, is said in `group_lines/collect.rs`.
+//! lines of the others are parked here and change places with it. Closed lines of groups are
+//! nobody's candidates: which are collected, and when, is said in `group_lines/collect.rs`.
 
 mod collect;
 
@@ -58,8 +58,8 @@ pub(super) struct GroupLines {
     needed: u32,
     /// Places in the next three of the groups that were ever written, plus one.
     place_of: Vec<u32>,
-    /// Which group it is, its open line, and the pages that this takes; of `current` the line is the
-    /// frontier of the space, and the room is not kept.
+    /// Which group it is, its open line, and the pages that this takes; of `current` the line is
+    /// the frontier of the space, and the room is not kept.
     written: Vec<u32>,
     parked: Vec<(Frontier, Open)>,
     rooms: Vec<u32>,
@@ -92,8 +92,8 @@ fn groups(logical_pages: u64, pages: u32) -> u64 {
 }
 
 /// Bytes by structure: of each line, its group and its place among the closed ones; of each group,
-/// its open line, its lines and a count; and what a collection sorts: the places of the pages of a group, and
-/// the pages themselves, which are read before the first is programmed.
+/// its open line, its lines and a count; and what a collection sorts: the places of the pages of a
+/// group, and the pages themselves, which are read before the first is programmed.
 pub fn ram_use(
     rules: &GroupRules,
     (logical_pages, lines): (u64, u64),

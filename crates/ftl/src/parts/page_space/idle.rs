@@ -88,9 +88,9 @@ impl PageSpace {
         Ok(None)
     }
 
-    /// The next piece of a victim. Where the host took what that needs, it is the host that collects
-    /// next; but it may never write, and what is due is not to wait for that: all of it moves where
-    /// that fits, and else garbage is collected, as before a write.
+    /// The next piece of a victim. Where the host took what that needs, it is the host that
+    /// collects next; but it may never write, and what is due is not to wait for that: all of it
+    /// moves where that fits, and else garbage is collected, as before a write.
     fn go_on_in_gap<O: PageOwner>(
         &mut self,
         board: &mut Board,
@@ -214,8 +214,8 @@ impl PageSpace {
         self.level_behind(board, owner, plane, erased)
     }
 
-    /// Levels the wear of a plane behind a victim; a step of its own where gaps move pieces, since a
-    /// request may come before it.
+    /// Levels the wear of a plane behind a victim; a step of its own where gaps move pieces, since
+    /// a request may come before it.
     pub(super) fn level_behind<O: PageOwner>(
         &mut self,
         board: &mut Board,

@@ -264,7 +264,8 @@ impl PageSpace {
         board.level(Level::FreeLines, u64::from(self.planes[ALL.index()].free.len()));
     }
 
-    /// A page of data or of a map was programmed; the parity of its stripe follows when that is full.
+    /// A page of data or of a map was programmed; the parity of its stripe follows when that is
+    /// full.
     #[cold]
     pub(super) fn slot_programmed(&mut self, board: &mut Board, page: Ppn) -> Result<(), Fault> {
         let line = self.unit_of(board.geometry().block_of(page));

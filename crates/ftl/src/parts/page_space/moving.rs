@@ -1,4 +1,5 @@
-//! Moving the valid pages of a block or a line: in runs where all can move together, else one by one.
+//! Moving the valid pages of a block or a line: in runs where all can move together, else one by
+//! one.
 
 use super::{Moved, PageOwner, PageSpace, Stream};
 use ftlab_flash::board::Board;
@@ -45,8 +46,8 @@ impl PageSpace {
         self.tell_moved(board, owner, victim, done).map(|done| (copied, done))
     }
 
-    /// When all is on flash that was moved out of a block from `after` on: copies stay in its plane,
-    /// those of a line go anywhere.
+    /// When all is on flash that was moved out of a block from `after` on: copies stay in its
+    /// plane, those of a line go anywhere.
     #[cold]
     fn moves_end(&self, board: &mut Board, victim: BlockId, after: When) -> When {
         let geometry = board.geometry();
@@ -211,7 +212,8 @@ impl PageSpace {
         Ok((copied, done))
     }
 
-    /// Moves one valid page, unless the owner knows that it is superseded: then it dies where it is.
+    /// Moves one valid page, unless the owner knows that it is superseded: then it dies where it
+    /// is.
     #[inline(always)]
     pub(super) fn move_page<O: PageOwner>(
         &mut self,
@@ -269,8 +271,8 @@ impl PageSpace {
         Ok(Some(moved))
     }
 
-    /// Most pages that are passed over while a victim with so many valid pages is collected: half of
-    /// what collecting it gains, so that it gains something.
+    /// Most pages that are passed over while a victim with so many valid pages is collected: half
+    /// of what collecting it gains, so that it gains something.
     pub(super) fn skipped_for(&self, valid: u32) -> u32 {
         self.skips.map_or(0, |_| (self.pages_per_block - valid) / 2)
     }

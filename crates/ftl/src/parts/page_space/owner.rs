@@ -84,8 +84,8 @@ pub trait PageOwner {
         false
     }
 
-    /// The kind and the number that the copy of a host page gets, where the owner has another name for
-    /// it than the one that it bears.
+    /// The kind and the number that the copy of a host page gets, where the owner has another name
+    /// for it than the one that it bears.
     fn new_name(&self, _old: Ppn, _name: (PageKind, u32)) -> Option<(PageKind, u32)> {
         None
     }

@@ -55,8 +55,8 @@ pub(super) struct Placing {
     written: Option<Vec<u32>>,
     /// Clock at which each block was opened plus one; 0: before a power cut.
     created: Vec<u64>,
-    /// Clock at which each block was full plus one, where `gc.victim` goes by that; 0: before a power
-    /// cut.
+    /// Clock at which each block was full plus one, where `gc.victim` goes by that; 0: before a
+    /// power cut.
     filled: Option<Vec<u64>>,
 }
 

@@ -28,7 +28,8 @@ pub(super) struct Plane {
 }
 
 impl Plane {
-    /// A plane, or the one of all lines, with these free blocks and lines, and no more of them in use.
+    /// A plane, or the one of all lines, with these free blocks and lines, and no more of them in
+    /// use.
     pub fn new(free: FreePool, victims: Victims, retired: u32) -> Self {
         Plane {
             free,

@@ -2,10 +2,10 @@
 //! oldest block is a victim when its group is too large, before `gc.victim` chooses one in the last
 //! group, and what becomes of blocks when groups change.
 //!
-//! Sizes are of segments, so that every plane may have as many blocks of a group. A block without an
-//! invalid page is no victim: it goes on to the next group as it is. Maps have no queue; they are
-//! victims as blocks of the last group are. Where nobody in the last group can be collected, the
-//! queues are looked through.
+//! Sizes are of segments, so that every plane may have as many blocks of a group. A block without
+//! an invalid page is no victim: it goes on to the next group as it is. Maps have no queue; they
+//! are victims as blocks of the last group are. Where nobody in the last group can be collected,
+//! the queues are looked through.
 
 use super::{PageSpace, Stream};
 use crate::parts::block_queues::BlockQueues;
@@ -153,9 +153,9 @@ impl PageSpace {
         all.next()
     }
 
-    /// Groups may have changed: nobody waits in a queue that there is no more, open blocks of a class
-    /// that is something else now take no more pages, and what is beyond a new size belongs to the last
-    /// group.
+    /// Groups may have changed: nobody waits in a queue that there is no more, open blocks of a
+    /// class that is something else now take no more pages, and what is beyond a new size belongs
+    /// to the last group.
     #[inline]
     pub(super) fn regroup(&mut self, board: &mut Board, after: When) -> Result<When, Fault> {
         match self.placing.as_mut().and_then(|placing| placing.regrouped()) {

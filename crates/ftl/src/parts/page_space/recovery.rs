@@ -103,8 +103,9 @@ impl PageSpace {
         }
     }
 
-    /// Where moved pages have a stream of their own, and no block of it was found: the block of data that
-    /// can be written on is its target, which collection cannot do without, and not the host's.
+    /// Where moved pages have a stream of their own, and no block of it was found: the block of
+    /// data that can be written on is its target, which collection cannot do without, and not the
+    /// host's.
     fn target_is_the_collections(&mut self, board: &mut Board, plane: PlaneId) {
         let moved = self.moved_data;
         let frontiers = &mut self.planes[plane.index()].frontiers;

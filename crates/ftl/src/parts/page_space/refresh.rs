@@ -1,16 +1,16 @@
 //! Refresh: a block that was read often, or whose data is old, is moved before its cells lose it
 //! (`refresh`).
 //!
-//! Which blocks are due the gate knows, in the order in which they came to be. Each is collected as a
-//! victim would be, by itself, in an idle gap, a piece at a time where `gc.idle_pages` says so; its
-//! pages go where collection would put them. What is due twice over is moved behind the present
+//! Which blocks are due the gate knows, in the order in which they came to be. Each is collected as
+//! a victim would be, by itself, in an idle gap, a piece at a time where `gc.idle_pages` says so;
+//! its pages go where collection would put them. What is due twice over is moved behind the present
 //! request, as a whole, and nothing else is done then. An open block takes no more pages then; with
-//! lines it is its line that moves. Where free blocks are short garbage is collected first, as before a
-//! write of the host; what does not fit in pieces moves as a whole if that fits, and else waits behind
-//! the others, which move as a whole where gaps have begun with one.
+//! lines it is its line that moves. Where free blocks are short garbage is collected first, as
+//! before a write of the host; what does not fit in pieces moves as a whole if that fits, and else
+//! waits behind the others, which move as a whole where gaps have begun with one.
 //!
-//! What this is not: collection (no victim is counted, and no threshold adapts), nor who says what is
-//! due. Rules and open points: `docs/papers/refresh.md`.
+//! What this is not: collection (no victim is counted, and no threshold adapts), nor who says what
+//! is due. Rules and open points: `docs/papers/refresh.md`.
 
 use super::idle::Paused;
 use super::{PageOwner, PageSpace, Stream};
@@ -24,8 +24,8 @@ use ftlab_flash::meter::{BlockRole, Cause, Event, Level};
 use ftlab_flash::units::BlockId;
 
 /// Bytes by structure: for each block 4 for its reads, 4 for the time of its first program, and its
-/// place in the list of those that are due. More is not needed: what the gate keeps beside that saves a
-/// look at the list (`nand/aging.rs`).
+/// place in the list of those that are due. More is not needed: what the gate keeps beside that
+/// saves a look at the list (`nand/aging.rs`).
 pub fn ram_use(config: &SharedSettings) -> Vec<RamUse> {
     let blocks = config.device.physical_blocks();
     let settings = &config.refresh;
@@ -60,8 +60,8 @@ impl PageSpace {
         }
     }
 
-    /// One step of refreshing what cannot wait for a gap, and nothing else: none where nothing is due
-    /// twice over that could be moved.
+    /// One step of refreshing what cannot wait for a gap, and nothing else: none where nothing is
+    /// due twice over that could be moved.
     #[cold]
     pub fn refresh_at_once<O: PageOwner>(
         &mut self,
@@ -144,9 +144,9 @@ impl PageSpace {
         Ok(moved)
     }
 
-    /// Moves a block, or a piece of it, where the free blocks hold that: pieces may write a page of the
-    /// map each, and what has no room for them may have room as a whole, however long the host only
-    /// reads.
+    /// Moves a block, or a piece of it, where the free blocks hold that: pieces may write a page of
+    /// the map each, and what has no room for them may have room as a whole, however long the host
+    /// only reads.
     fn refresh_where_it_fits<O: PageOwner>(
         &mut self,
         board: &mut Board,
@@ -189,8 +189,8 @@ impl PageSpace {
         fits
     }
 
-    /// Moves a closed block, or the first pages of it: all of one that cannot wait, or where gaps have
-    /// begun with another.
+    /// Moves a closed block, or the first pages of it: all of one that cannot wait, or where gaps
+    /// have begun with another.
     fn move_out<O: PageOwner>(
         &mut self,
         board: &mut Board,

@@ -10,7 +10,8 @@ use ftlab_flash::meter::Cause;
 use ftlab_flash::units::{BlockId, Ppn};
 
 impl PageSpace {
-    /// Moves up to `most` valid pages of a data block upwards by logical number; how many, and when.
+    /// Moves up to `most` valid pages of a data block upwards by logical number; how many, and
+    /// when.
     pub(super) fn move_sorted<O: PageOwner>(
         &mut self,
         board: &mut Board,

@@ -4,8 +4,8 @@
 use crate::parts::placement::CLASSES_MAX;
 use ftlab_flash::meter::BlockRole;
 
-/// What is written to a frontier of its own. The number of each is its place among the frontiers of a
-/// plane, so that the hot path has nothing to work out.
+/// What is written to a frontier of its own. The number of each is its place among the frontiers of
+/// a plane, so that the hot path has nothing to work out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(missing_docs, reason = "classes are told apart by their numbers alone")]
 pub enum Stream {

@@ -93,8 +93,8 @@ fn a_read_without_a_place_begins_when_the_want_of_one_is_known() {
     assert_eq!(base.read_placeless(&mut board, &io(1), other, When::START), Err(other));
 }
 
-/// Copies of a victim go side by side: a collection that finds no room for the rest is known to have
-/// failed when they are there, and what flash is told of them is written behind them.
+/// Copies of a victim go side by side: a collection that finds no room for the rest is known to
+/// have failed when they are there, and what flash is told of them is written behind them.
 #[test]
 fn a_collection_without_room_has_failed_when_its_copies_are_there() {
     let config = settings();

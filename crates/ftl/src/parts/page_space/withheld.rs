@@ -391,8 +391,9 @@ mod tests {
         levelling.due(PlaneId(0), 9)
     }
 
-    /// A block that was being filled when the power went is held back as it was before, and levelling
-    /// must not take it before it is closed; a full one is levelled unless it is withheld.
+    /// A block that was being filled when the power went is held back as it was before, and
+    /// levelling must not take it before it is closed; a full one is levelled unless it is
+    /// withheld.
     #[test]
     fn after_a_power_cut_levelling_takes_neither_an_open_nor_a_withheld_block() {
         assert_eq!(due_after_a_cut(&[]), Some(5));

@@ -3,8 +3,8 @@
 //!
 //! A zone is empty, open, closed or full. Empty ones are free, full ones candidates; each stream
 //! writes to one of the others, which is *active*. Of these at most `max_open` are open: to open
-//! another one the drive closes the one that was written longest ago. What lines are, and which part
-//! of a line a zone is, says [`crate::parts::zone_rules`].
+//! another one the drive closes the one that was written longest ago. What lines are, and which
+//! part of a line a zone is, says [`crate::parts::zone_rules`].
 
 use super::lines::ALL;
 use super::{Frontier, PageSpace, Place, Stream};

@@ -7,29 +7,31 @@
 //! (`docs/papers/midas2024.md`).
 //!
 //! # Rule
-//! Group 0 is hot, the first group takes what else the host writes, and valid pages of a group go to
-//! the next. Every group but the last is a queue with a size: who exceeds its size, in the order of
-//! groups, gives the oldest block as victim; if none does, `gc.victim` chooses in the last group.
+//! Group 0 is hot, the first group takes what else the host writes, and valid pages of a group go
+//! to the next. Every group but the last is a queue with a size: who exceeds its size, in the order
+//! of groups, gives the oldest block as victim; if none does, `gc.victim` chooses in the last
+//! group.
 //!
 //! A page is hot that was overwritten young often enough (`hot.rs`). At the end of every epoch the
-//! histogram of update intervals (`intervals.rs`) lets a model (`model.rs`) judge configurations; the
-//! best one that a search finds (`search.rs`) comes into force if it writes less than was written
-//! since the last logical capacity. Blocks beyond a new size go to the last group without a copy.
-//! Where a group's valid share is not the model's, it is given up: it and all behind it become one
-//! group, in which pages go along the chain of `mida`. So does a group that gives too many victims in
-//! a row, and so everything begins.
+//! histogram of update intervals (`intervals.rs`) lets a model (`model.rs`) judge configurations;
+//! the best one that a search finds (`search.rs`) comes into force if it writes less than was
+//! written since the last logical capacity. Blocks beyond a new size go to the last group without a
+//! copy. Where a group's valid share is not the model's, it is given up: it and all behind it
+//! become one group, in which pages go along the chain of `mida`. So does a group that gives too
+//! many victims in a row, and so everything begins.
 //!
 //! # Deviations
-//! A victim without an invalid page goes to the next group as it is: the code copies it, which gains
-//! nothing. It counts for valid shares, not as written, its pages keep their counts, and it is no
-//! victim in a row. A new size is for blocks of every plane. The code begins anew with an epoch of twice
-//! the length where the model says nothing: not here. Blocks that were hot before there was a queue for
-//! them stay in the last group. Blocks of the map are room for data to the model.
+//! A victim without an invalid page goes to the next group as it is: the code copies it, which
+//! gains nothing. It counts for valid shares, not as written, its pages keep their counts, and it
+//! is no victim in a row. A new size is for blocks of every plane. The code begins anew with an
+//! epoch of twice the length where the model says nothing: not here. Blocks that were hot before
+//! there was a queue for them stay in the last group. Blocks of the map are room for data to the
+//! model.
 //!
 //! # Memory
 //! 2 bits a logical page; 8 bytes a page that is sampled; 4 bytes a unit of an epoch, and as much a
-//! page of one and a bit a logical page; 8 bytes a block, when it was opened and its place in a queue.
-//! Which block a page is in is what the map says: no memory is charged for it.
+//! page of one and a bit a logical page; 8 bytes a block, when it was opened and its place in a
+//! queue. Which block a page is in is what the map says: no memory is charged for it.
 
 mod check;
 mod groups;
@@ -304,8 +306,8 @@ impl Midas {
         }
     }
 
-    /// Pages in full blocks of the last group that lost none: nobody writes them. None where these are
-    /// few.
+    /// Pages in full blocks of the last group that lost none: nobody writes them. None where these
+    /// are few.
     fn cold(&self) -> f64 {
         let full = u64::from(self.segment_pages / self.segment_blocks);
         let of_last =
@@ -451,8 +453,8 @@ impl Midas {
         self.expected.has_passed(self.clock, from)
     }
 
-    /// Valid shares are held against the model's, once an epoch: the first group that is off is given
-    /// up.
+    /// Valid shares are held against the model's, once an epoch: the first group that is off is
+    /// given up.
     fn hold_against(&mut self) {
         let until = self.part(self.settings.check_until);
         if !self.expected.has_passed(self.clock, until) {

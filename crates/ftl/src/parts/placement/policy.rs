@@ -118,8 +118,8 @@ pub struct Victim {
 /// What a model of write amplification says, in thousandths.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ModelSays {
-    /// What it expected of the groups of the epoch that ended, and what was: none where they were not
-    /// in force all through it.
+    /// What it expected of the groups of the epoch that ended, and what was: none where they were
+    /// not in force all through it.
     pub held: Option<(u64, u64)>,
     /// What it expects of the best groups that it found then, whether they came into force or not.
     pub best: Option<u64>,
@@ -205,8 +205,8 @@ pub trait PlacementPolicy: Sized {
     fn handed_on(&mut self, _block: BlockId, _class: u8, _pages: u32) {}
     /// A block holds nothing any more, whoever emptied it.
     fn released(&mut self, _block: BlockId) {}
-    /// What was in one block is in another one now, by levelling of wear: that counts as opened when
-    /// the first was.
+    /// What was in one block is in another one now, by levelling of wear: that counts as opened
+    /// when the first was.
     fn inherits(&mut self, _from: BlockId, _to: BlockId) {}
     /// Its groups, where it [queues blocks](PlacementPolicy::queues_blocks).
     fn groups(&self) -> Option<&Groups> {

@@ -17,16 +17,17 @@
 //! # Deviations
 //! Time is host pages written; the simulator has the clock of the wall. A closed block without a
 //! valid page has no hotness (0 / 0 there) and is left out. Hotness has 32 binary places. The paper
-//! also chooses victims by hotness: here `gc.victim = cost_hotness` does, for which a block of which
-//! no page is known, one of the map or from before a power cut, is as hot as all data together.
-//! After a power cut blocks count from what
-//! is written to them from then on. Times have 32 bits: of a block with pages from both sides of
-//! the 2^32nd write either all count as from before it, or the ages of the older ones as too small.
-//! At each collection every block is compared with every centre three times: no time is charged.
+//! also chooses victims by hotness: here `gc.victim = cost_hotness` does, for which a block of
+//! which no page is known, one of the map or from before a power cut, is as hot as all data
+//! together. After a power cut blocks count from what is written to them from then on. Times have
+//! 32 bits: of a block with pages from both sides of the 2^32nd write either all count as from
+//! before it, or the ages of the older ones as too small. At each collection every block is
+//! compared with every centre three times: no time is charged.
 //!
 //! # Memory
 //! 8 bytes a logical page, its writes and the time of the last one; 24 bytes a block, sums over its
-//! valid pages, and once over all. Which block a page is in is what the map says: no memory is charged for it.
+//! valid pages, and once over all. Which block a page is in is what the map says: no memory is
+//! charged for it.
 
 use super::settings::PlacementSettings;
 use super::{Classes, HostWrite, MovedPage, PlacementContext, PlacementPolicy, Victim};

@@ -198,8 +198,8 @@ mod tests {
         assert_eq!(clusters(&warcip), [(1, 5)], "a trim ends a page's history");
     }
 
-    /// 256 segments of one page rewritten at once: the first cluster, which had none of them, closes
-    /// when its segment is full. Then one has all writes and is split.
+    /// 256 segments of one page rewritten at once: the first cluster, which had none of them,
+    /// closes when its segment is full. Then one has all writes and is split.
     #[test]
     fn clusters_without_writes_close_and_a_large_one_is_split() {
         let mut warcip = Bench::new("warcip", 4096, &[("placement.classes", "4")]);
@@ -214,8 +214,8 @@ mod tests {
         assert_eq!(clusters(&warcip).len(), 3);
         let Placement::Warcip(inner) = &warcip.policy else { unreachable!("made as such") };
         assert_eq!(inner.closing, Some(1));
-        // A long interval takes class 3 away, and the next short one class 2, so that intervals of 0
-        // go to class 1, which fills up and closes.
+        // A long interval takes class 3 away, and the next short one class 2, so that intervals of
+        // 0 go to class 1, which fills up and closes.
         let far = |warcip: &mut Bench| {
             warcip.pass(1000);
             assert_eq!(warcip.write(7), 3);

@@ -1,6 +1,6 @@
 //! Slots in the order of their keys, as a linked list. A slot finds its place by walking: from
-//! either end when it comes, from where it was when its key grows. That is a step or two where new keys
-//! are among the highest and keys grow by little; where they do not,
+//! either end when it comes, from where it was when its key grows. That is a step or two where new
+//! keys are among the highest and keys grow by little; where they do not,
 //! [`IndexedHeap`](super::indexed_heap::IndexedHeap) is the better part.
 
 use super::Slot;

@@ -2,12 +2,12 @@
 //! valid, age the page programs since the block's last one. Every candidate is compared, in 128-bit
 //! integers.
 //!
-//! Sources, a form each: DFTL 2014, 3.3 (cost is the valid pages to copy, benefit the space freed; it
-//! adapts a reference that the text does not print, and orders blocks as greedy does); Kawaguchi et
-//! al. 1995; the artifact of SepBIT, FAST 2022, which damps age by its root; Rosenblum and Ousterhout
-//! 1992, whose cleaner reads the whole segment (1 + u); Chiang et al. 1999 (CAT), which spares blocks
-//! that were erased often; Min et al., FAST 2012 (SFS), which has the heat of the data for its age; the
-//! simulator of MiDAS, FAST 2024, whose root is of the host's pages.
+//! Sources, a form each: DFTL 2014, 3.3 (cost is the valid pages to copy, benefit the space freed;
+//! it adapts a reference that the text does not print, and orders blocks as greedy does); Kawaguchi
+//! et al. 1995; the artifact of SepBIT, FAST 2022, which damps age by its root; Rosenblum and
+//! Ousterhout 1992, whose cleaner reads the whole segment (1 + u); Chiang et al. 1999 (CAT), which
+//! spares blocks that were erased often; Min et al., FAST 2012 (SFS), which has the heat of the
+//! data for its age; the simulator of MiDAS, FAST 2024, whose root is of the host's pages.
 
 use super::candidates::{BlockSet, is_worth};
 use super::{Census, Choice, Equals, Heat, VictimContext, VictimPolicy};
@@ -22,8 +22,8 @@ pub trait Form: Clone + std::fmt::Debug {
     /// Whether age is that of the clock of a placement policy.
     const BY_CLOCK: bool = false;
 
-    /// Benefit and cost: the higher their ratio, the better the victim. Whatever costs nothing is the
-    /// best.
+    /// Benefit and cost: the higher their ratio, the better the victim. Whatever costs nothing is
+    /// the best.
     fn score(block: &Block) -> (u128, u128);
 }
 
@@ -109,8 +109,8 @@ impl Form for Lfs {
     }
 }
 
-/// Least u / (1 - u) * erases / age, the erase to come among them: else a block that was never erased
-/// would cost nothing.
+/// Least u / (1 - u) * erases / age, the erase to come among them: else a block that was never
+/// erased would cost nothing.
 #[derive(Clone, Debug)]
 pub struct Cat;
 

@@ -2,9 +2,10 @@
 //!
 //! Source: what FlashSim really does where DFTL 2014, 3.3 says cost-benefit
 //! (`docs/papers/others.md#victim-policies`). One list per number of valid pages keeps every step
-//! constant. Only the emptiest candidates are in their lists, up to a horizon: a block far from being
-//! chosen only notes how many pages it has and since when, which touches one line of memory. When
-//! the lists run empty, the horizon rises, and those that it passes join in the order of their notes.
+//! constant. Only the emptiest candidates are in their lists, up to a horizon: a block far from
+//! being chosen only notes how many pages it has and since when, which touches one line of memory.
+//! When the lists run empty, the horizon rises, and those that it passes join in the order of their
+//! notes.
 
 use super::{Census, Choice, Equals, VictimContext, VictimPolicy};
 use ftlab_flash::rng::Rng;
@@ -308,8 +309,8 @@ mod tests {
     use ftlab_flash::settings::{Amount, Groups as _};
     use ftlab_flash::units::{Lpn, PlaneId, Ppn, Tag};
 
-    /// What the policy is told, kept as plainly as can be: candidates with their valid pages, in the
-    /// order of what was told of them last.
+    /// What the policy is told, kept as plainly as can be: candidates with their valid pages, in
+    /// the order of what was told of them last.
     #[derive(Default)]
     struct Naive(Vec<(BlockId, u32)>);
 
@@ -339,9 +340,9 @@ mod tests {
         }
     }
 
-    /// Against a plain list, through thousands of blocks that fill up, lose pages and leave: with the
-    /// best victim always, any, and all of them, so that the horizon goes up and down. With notes
-    /// that are numbered anew on the way.
+    /// Against a plain list, through thousands of blocks that fill up, lose pages and leave: with
+    /// the best victim always, any, and all of them, so that the horizon goes up and down. With
+    /// notes that are numbered anew on the way.
     #[test]
     fn what_is_chosen_is_what_a_plain_list_says() {
         compare_with_plain_list(400, 16);
@@ -410,8 +411,8 @@ mod tests {
         assert!(turns > 10, "the horizon went up and down {turns} times");
     }
 
-    /// Candidates multiply while the horizon stands low, pages die below it, and then one leaves that
-    /// is beyond it: fewer are in lists than there should be by now, and the horizon stays.
+    /// Candidates multiply while the horizon stands low, pages die below it, and then one leaves
+    /// that is beyond it: fewer are in lists than there should be by now, and the horizon stays.
     #[test]
     fn a_horizon_that_comes_down_never_goes_up() {
         let mut config = SharedSettings::default();

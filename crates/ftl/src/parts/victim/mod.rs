@@ -1,7 +1,8 @@
 //! Which full block is collected next. One file per policy, one row in the table below.
 //!
-//! A policy knows the candidates of one plane, full blocks that are not being written, or full lines
-//! ([`Census`]). It never names one without an invalid page, because moving it would gain nothing.
+//! A policy knows the candidates of one plane, full blocks that are not being written, or full
+//! lines ([`Census`]). It never names one without an invalid page, because moving it would gain
+//! nothing.
 
 mod candidates;
 mod census;
@@ -254,7 +255,8 @@ mod tests {
         // {4, 2, 0}: 2, the older of equals; {4, 0, 1}: 1; {4, 0, 3}: 3; 0.
         assert_eq!(window("3"), [2, 1, 3, 0]);
         assert_eq!(window("4"), [1, 3, 2, 0]);
-        // Half of five, four, three and two, rounded up: {4, 2, 0}: 2; {4, 0}: 0; {4, 1}: 1; {4} and past it: 3.
+        // Half of five, four, three and two, rounded up: {4, 2, 0}: 2; {4, 0}: 0; {4, 1}: 1; {4}
+        // and past it: 3.
         assert_eq!(window("50%"), [2, 0, 1, 3]);
         assert_eq!(window("100%"), [1, 3, 2, 0]);
     }
@@ -300,8 +302,8 @@ mod tests {
         }
     }
 
-    /// Of two blocks alike in age and pages the one with fewer erases goes; one that is five times as
-    /// old goes before it until it was erased five times as often.
+    /// Of two blocks alike in age and pages the one with fewer erases goes; one that is five times
+    /// as old goes before it until it was erased five times as often.
     #[test]
     fn cat_spares_what_was_erased_often() {
         for (erases, expected) in [(0, 0), (4, 0), (5, 4)] {
@@ -349,8 +351,8 @@ mod tests {
         }
     }
 
-    /// Blocks of four pages, 0 with three valid ones and 1 with two: 1/9 of its age and that itself. Of
-    /// equals the lowest number wins; what was full just now is worth nothing.
+    /// Blocks of four pages, 0 with three valid ones and 1 with two: 1/9 of its age and that
+    /// itself. Of equals the lowest number wins; what was full just now is worth nothing.
     #[test]
     fn cost_benefit_host_goes_by_the_pages_of_the_host() {
         for (age, expected) in [(2, 0), (3, 0), (4, 1), (0, 0)] {

@@ -1,5 +1,5 @@
-//! Most invalid pages among the `gc.window` blocks that were filled first; a share of the candidates,
-//! rounded up, where that is one.
+//! Most invalid pages among the `gc.window` blocks that were filled first; a share of the
+//! candidates, rounded up, where that is one.
 //!
 //! Source: Hu et al., SYSTOR 2009: greedy within a window of the oldest blocks bounds the search
 //! and keeps young blocks, whose pages still die, out of it.

@@ -114,9 +114,9 @@ fn in_use(row: &'static Row) -> (Box<dyn Device>, Chosen) {
     (device, chosen)
 }
 
-/// The power goes at every operation of the flush before a snapshot is saved: no file is left, and what the
-/// device recovers to can be saved then. It goes at every operation of the recovery that a loaded
-/// snapshot begins with: recovered once more, the device has every page of the snapshot.
+/// The power goes at every operation of the flush before a snapshot is saved: no file is left, and
+/// what the device recovers to can be saved then. It goes at every operation of the recovery that a
+/// loaded snapshot begins with: recovered once more, the device has every page of the snapshot.
 #[test]
 fn cuts_while_a_snapshot_is_saved_or_loaded_lose_nothing() {
     let (mut saving, mut loading) = (0, 0);

@@ -25,7 +25,8 @@ fn rate(board: &mut Board, predictor: &mut Predictor) -> Option<u64> {
     board.meter().level_now(Level::HistoryHitPermille)
 }
 
-/// What was merged and not rewritten for an interval was rightly merged: at the first request behind it.
+/// What was merged and not rewritten for an interval was rightly merged: at the first request
+/// behind it.
 #[test]
 fn merged_pages_that_nobody_rewrites_count_as_right() {
     let (mut board, settings) = board(&[("adapt.interval", "5")]);
@@ -40,7 +41,8 @@ fn merged_pages_that_nobody_rewrites_count_as_right() {
     assert_eq!(rate(&mut board, &mut predictor), Some(750), "three of four");
 }
 
-/// An interval of one request watches 64 pages: those that were merged first are right when more come.
+/// An interval of one request watches 64 pages: those that were merged first are right when more
+/// come.
 #[test]
 fn merged_pages_that_cannot_be_watched_any_longer_count_as_right() {
     let (mut board, settings) = board(&[("adapt.interval", "1")]);

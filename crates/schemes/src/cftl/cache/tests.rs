@@ -10,8 +10,8 @@ fn geometry() -> Geometry {
     Geometry::new(&config.device)
 }
 
-/// Six runs and those of a request and a conversion, each of 64 pages; one logical block and those of a
-/// request and a conversion, each of 4.
+/// Six runs and those of a request and a conversion, each of 64 pages; one logical block and those
+/// of a request and a conversion, each of 4.
 #[test]
 fn there_is_room_for_a_single_entry_of_every_page_that_could_be_covered() {
     assert_eq!(most_covered(&geometry(), &Sizes { pages: 6, blocks: 1 }, 64), 8 * 64 + 3 * 4);
@@ -23,8 +23,8 @@ fn covered(cache: &Cache) -> Vec<u32> {
     (0..20).filter(|&lpn| cache.runs.find(lpn).is_some()).collect()
 }
 
-/// Runs of pages 2 to 5, 6 and 7, 8 and 9, 10 to 12: of those that lie within a logical block of four
-/// pages alone nothing is left, the others stay whole.
+/// Runs of pages 2 to 5, 6 and 7, 8 and 9, 10 to 12: of those that lie within a logical block of
+/// four pages alone nothing is left, the others stay whole.
 #[test]
 fn runs_within_a_block_that_the_block_table_knows_leave_and_others_stay() {
     let runs = [2..6, 6..8, 8..10, 10..13];

@@ -38,8 +38,8 @@ fn quotients_are_rounded_to_the_nearest() {
     assert_eq!([nearest(7, 2), nearest(-7, 2), nearest(5, 3), nearest(-5, 3)], [4, -3, 2, -2]);
 }
 
-/// Two pages of a request of three came to lie in a row; one of them is trimmed, or written anew, before
-/// the third is there. What ends the row knows of neither.
+/// Two pages of a request of three came to lie in a row; one of them is trimmed, or written anew,
+/// before the third is there. What ends the row knows of neither.
 #[test]
 fn a_row_ends_without_pages_that_were_changed_meanwhile() {
     use ftlab_flash::board::settings::DeviceSettings;

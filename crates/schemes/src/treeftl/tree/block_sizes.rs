@@ -1,4 +1,5 @@
-//! What a tree over a map of blocks needs: blocks, map pages, memory, and settings that go together.
+//! What a tree over a map of blocks needs: blocks, map pages, memory, and settings that go
+//! together.
 
 use crate::replacement_block::{ReplacementBlock, spare_blocks};
 use crate::treeftl::settings::{Config, chains};

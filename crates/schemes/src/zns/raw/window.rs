@@ -1,10 +1,10 @@
-//! Windows of zones (ZRWA): behind its write pointer a zone takes pages in any order, and again; the
-//! drive holds them until the pointer has passed them.
+//! Windows of zones (ZRWA): behind its write pointer a zone takes pages in any order, and again;
+//! the drive holds them until the pointer has passed them.
 //!
 //! A page in the window is written in memory alone. A page behind it, up to as many more, moves the
-//! pointer by whole granules until the window holds it, and what the pointer passes is programmed. A
-//! flush moves the pointers of all zones over granules that were written as a whole, and over the last
-//! part of a zone. A page that was never written is not passed over: the write is refused.
+//! pointer by whole granules until the window holds it, and what the pointer passes is programmed.
+//! A flush moves the pointers of all zones over granules that were written as a whole, and over the
+//! last part of a zone. A page that was never written is not passed over: the write is refused.
 
 use super::RawZones;
 use crate::zns::settings::{Config, window_frames};
@@ -116,8 +116,8 @@ impl RawZones {
         Ok(done)
     }
 
-    /// Moves the pointer of a zone up to a page, since another one is to be written; that one waits for
-    /// its frame.
+    /// Moves the pointer of a zone up to a page, since another one is to be written; that one waits
+    /// for its frame.
     fn pass(
         &mut self,
         board: &mut Board,
@@ -249,7 +249,8 @@ impl RawZones {
         self.tell_active(board);
     }
 
-    /// Whether a window holds pages of a zone that is active, as many as are counted, and none elsewhere.
+    /// Whether a window holds pages of a zone that is active, as many as are counted, and none
+    /// elsewhere.
     pub(super) fn check_window(&self, number: usize) -> Result<(), String> {
         let Some(window) = &self.window else { return Ok(()) };
         let all = (self.first(number)..self.end(number)).map(Lpn);

@@ -1,4 +1,5 @@
-//! A model as it stands in a workload file: `[twin]` with the span, and a table of rows per measure.
+//! A model as it stands in a workload file: `[twin]` with the span, and a table of rows per
+//! measure.
 
 use toml_edit::{Document, Item, Table, Value};
 

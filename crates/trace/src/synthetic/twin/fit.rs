@@ -247,7 +247,8 @@ impl TwinFit {
         }
     }
 
-    /// The parameters. The twin's addresses lie within as many bytes as the units take side by side.
+    /// The parameters. The twin's addresses lie within as many bytes as the units take side by
+    /// side.
     ///
     /// # Errors
     /// No request to learn from; more than 2^60 bytes.

@@ -278,8 +278,8 @@ impl TwinGenerator {
     }
 
     /// A place in a known extent at which no request began, for one of so many sectors: where such
-    /// requests begin, and on what they did or on as much as `lies` says; if there is none, elsewhere,
-    /// and then farther off.
+    /// requests begin, and on what they did or on as much as `lies` says; if there is none,
+    /// elsewhere, and then farther off.
     fn beside(&mut self, writes: bool, sectors: u64, lies: Option<u64>) -> Option<u64> {
         let extents = self.history.recent.len();
         // The next smaller octave with rows, or the next larger one.

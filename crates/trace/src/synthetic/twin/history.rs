@@ -1,8 +1,8 @@
 //! What was requested so far, as both the fit and the twin see it: begins of requests in order of
 //! their latest use, extents of 128 KiB in order of theirs, and the ends of the latest requests.
 //!
-//! A limit on everything: 2^20 begins and 2^20 extents, the oldest forgotten first, 64 ends. That is at
-//! most about 350 MiB, and for most traces far less.
+//! A limit on everything: 2^20 begins and 2^20 extents, the oldest forgotten first, 64 ends. That
+//! is at most about 350 MiB, and for most traces far less.
 
 use std::collections::{BTreeMap, VecDeque};
 

@@ -1,15 +1,15 @@
 //! Twins: requests that have the statistics of a trace that they were learned from
 //! (`ftlab trace fit`).
 //!
-//! Every request gets a class by the class of the one before (follows one of the latest requests, goes
-//! where one began before, into a known extent, or opens one), a place by the stack distances and
-//! neighbourhoods of that class, and a size that is that of the request before at this place, or drawn.
-//! Stack distances are counted together in places and in extents of 128 KiB, so that a twin has the
-//! locality of single pages as well as that of blocks. Shares are learned by part of the trace: growth
-//! and phases stay where they were. Arrivals are a Markov chain of paces.
+//! Every request gets a class by the class of the one before (follows one of the latest requests,
+//! goes where one began before, into a known extent, or opens one), a place by the stack distances
+//! and neighbourhoods of that class, and a size that is that of the request before at this place,
+//! or drawn. Stack distances are counted together in places and in extents of 128 KiB, so that a
+//! twin has the locality of single pages as well as that of blocks. Shares are learned by part of
+//! the trace: growth and phases stay where they were. Arrivals are a Markov chain of paces.
 //!
-//! The LRU stack model is that of Mattson et al. 1970 and Spirn 1976; everything else is ours. Nothing
-//! that was measured under a scheme has a part in it.
+//! The LRU stack model is that of Mattson et al. 1970 and Spirn 1976; everything else is ours.
+//! Nothing that was measured under a scheme has a part in it.
 
 mod class;
 mod file;

@@ -1,5 +1,5 @@
-//! The parameters of a twin as they stand in a workload file: tables of whole numbers, each with its
-//! columns named, the last the number of times that the row was counted.
+//! The parameters of a twin as they stand in a workload file: tables of whole numbers, each with
+//! its columns named, the last the number of times that the row was counted.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;

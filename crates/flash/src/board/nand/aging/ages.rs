@@ -21,8 +21,8 @@ pub(super) struct Ages {
     off: Nanos,
     /// What the patrol has seen, by the clock.
     looked: Nanos,
-    /// When the patrol finds each block too old, by the clock: those that held something when it came
-    /// by last, or took a page since, and wait for no move.
+    /// When the patrol finds each block too old, by the clock: those that held something when it
+    /// came by last, or took a page since, and wait for no move.
     finds: IndexedHeap,
 }
 
@@ -85,7 +85,8 @@ impl Ages {
         }
     }
 
-    /// The patrol looks for a block from this moment of the clock on, if anything was written to it.
+    /// The patrol looks for a block from this moment of the clock on, if anything was written to
+    /// it.
     pub(super) fn look_for(&mut self, block: BlockId, clock: Nanos) {
         if self.written(block).is_some() && !self.finds.contains(Slot(block.0)) {
             self.finds.push(Slot(block.0), self.found_at(block, clock));
@@ -107,8 +108,8 @@ impl Ages {
         self.look_no_more(block);
     }
 
-    /// The device was off for so long at this moment of the clock: data is the older for it, and the
-    /// patrol goes on where it stood.
+    /// The device was off for so long at this moment of the clock: data is the older for it, and
+    /// the patrol goes on where it stood.
     pub(super) fn was_off(&mut self, time: Nanos, clock: Nanos) {
         self.off = self.off.saturating_add(time);
         self.looked = self.looked.max(clock);
@@ -119,8 +120,8 @@ impl Ages {
         }
     }
 
-    /// The patrol has come as far as `clock`: what it found is due, if it holds anything. What holds
-    /// nothing is not looked for, until more is written to it.
+    /// The patrol has come as far as `clock`: what it found is due, if it holds anything. What
+    /// holds nothing is not looked for, until more is written to it.
     #[cold]
     pub(super) fn look(&mut self, clock: Nanos, due: &mut Queue, holds: impl Fn(BlockId) -> bool) {
         while self.next_find() <= clock

@@ -212,8 +212,8 @@ impl Clock {
     }
 
     /// Operations of an event-driven clock, and those of them that may wait for operations of other
-    /// requests which their tokens were not to name, since a token is small (`board/pending.rs`); none of
-    /// another clock.
+    /// requests which their tokens were not to name, since a token is small (`board/pending.rs`);
+    /// none of another clock.
     pub fn operations_and_inexact(&self) -> (u64, u64) {
         self.event.as_ref().map_or((0, 0), |event| event.taken_and_inexact())
     }
@@ -252,7 +252,8 @@ impl Clock {
         self.later().next_ended()
     }
 
-    /// A request enters at `time`, by either clock; its operations may start from the returned moment.
+    /// A request enters at `time`, by either clock; its operations may start from the returned
+    /// moment.
     pub fn enter(&mut self, time: Nanos) -> When {
         if let Some(event) = &mut self.event {
             event.enter(time, &mut self.timeline);
@@ -284,8 +285,8 @@ impl Clock {
         }
     }
 
-    /// When all is done that a token names, and by which path: where that is not known, simulated time
-    /// moves on until it is.
+    /// When all is done that a token names, and by which path: where that is not known, simulated
+    /// time moves on until it is.
     #[inline]
     pub fn settle(&mut self, token: When) -> When {
         match &mut self.event {

@@ -12,8 +12,8 @@
 //! block is erased after everything that touched it.
 //!
 //! Under `timing.clock = event` no time is known before simulated time reaches it (`event/mod.rs`);
-//! `later.rs` says what each operation is there. All ways of this clock are then closed but the long
-//! one, which turns off where it would book.
+//! `later.rs` says what each operation is there. All ways of this clock are then closed but the
+//! long one, which turns off where it would book.
 
 mod companions;
 mod event;
@@ -298,8 +298,8 @@ impl Clock {
         }
     }
 
-    /// A request enters the device; its operations may start from the returned moment. Whoever may have
-    /// an event-driven clock lets it [enter](Clock::enter).
+    /// A request enters the device; its operations may start from the returned moment. Whoever may
+    /// have an event-driven clock lets it [enter](Clock::enter).
     #[inline]
     pub fn admit(&mut self, time: Nanos) -> When {
         self.server = self.server.max(time);
@@ -370,8 +370,8 @@ impl Clock {
         }
     }
 
-    /// When everything booked so far is done; under an event-driven clock the present, which is that
-    /// after [`Clock::run_to_rest`].
+    /// When everything booked so far is done; under an event-driven clock the present, which is
+    /// that after [`Clock::run_to_rest`].
     pub fn idle_from(&self) -> Nanos {
         if self.serial {
             return self.server;

@@ -1,5 +1,5 @@
-//! Requests that book what the one before them booked: on one server, where every page takes the same
-//! time, the bookings of the first are taken as often as there are others.
+//! Requests that book what the one before them booked: on one server, where every page takes the
+//! same time, the bookings of the first are taken as often as there are others.
 
 use super::spent::{CellOperations, ServiceTime};
 use super::{Clock, Way};

@@ -176,7 +176,8 @@ impl Resource {
 
     #[inline(never)]
     fn book_in_gap(&mut self, after: Nanos, length: Nanos) -> Option<Nanos> {
-        // Those that are over are forgotten: nearly always the oldest that is left ends late enough.
+        // Those that are over are forgotten: nearly always the oldest that is left ends late
+        // enough.
         let first = match self.oldest_ends >= after + length {
             true => 0,
             false => self.gaps.partition_point(|gap| gap.1 < after + length),

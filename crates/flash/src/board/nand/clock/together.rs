@@ -1,5 +1,5 @@
-//! Pages that are loaded together and programmed by one command (`companions.rs`), as the clock books
-//! them.
+//! Pages that are loaded together and programmed by one command (`companions.rs`), as the clock
+//! books them.
 
 use super::Clock;
 use super::operations::transferred;

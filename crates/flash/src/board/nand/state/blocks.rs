@@ -1,5 +1,5 @@
-//! Blocks beside the marks of their valid pages, so that a page that dies changes one line of the cache,
-//! in blocks of up to 64 pages wherever that begins.
+//! Blocks beside the marks of their valid pages, so that a page that dies changes one line of the
+//! cache, in blocks of up to 64 pages wherever that begins.
 
 use zerocopy::FromZeros;
 
@@ -53,9 +53,9 @@ fn mask_within(word: u32, first: u32, end: u32) -> u64 {
 /// Words of marks that lie beside their block: of 256 pages.
 const NEAR: usize = 4;
 
-/// A block and the marks of its first pages, of the size of a line of the cache. Memory that is asked
-/// for as zeroes is aligned to 16 bytes at most; more would be written, and so be resident. The first
-/// 16 bytes hold what changes when one of 64 pages dies.
+/// A block and the marks of its first pages, of the size of a line of the cache. Memory that is
+/// asked for as zeroes is aligned to 16 bytes at most; more would be written, and so be resident.
+/// The first 16 bytes hold what changes when one of 64 pages dies.
 #[derive(Clone, Copy, Debug, Default, FromZeros)]
 #[repr(C, align(16))]
 struct Line {

@@ -51,8 +51,8 @@ mod tests {
     use crate::board::settings::DeviceSettings;
     use crate::rng::{Purpose, Rng};
 
-    /// Against the pages one by one, in blocks that begin and end anywhere in a word; some pages are
-    /// invalid, some torn, some erased.
+    /// Against the pages one by one, in blocks that begin and end anywhere in a word; some pages
+    /// are invalid, some torn, some erased.
     #[test]
     fn a_walk_meets_every_valid_page_that_can_be_read() {
         for pages_per_block in [4, 48, 64, 100, 192] {

@@ -108,8 +108,8 @@ fn nothing_learned_is_further_off_than_allowed() {
     }
 }
 
-/// What it costs that a segment says no page beyond its run: pieces of a run at random, of which the
-/// first and the last have its ends, in blocks of 64 pages.
+/// What it costs that a segment says no page beyond its run: pieces of a run at random, of which
+/// the first and the last have its ends, in blocks of 64 pages.
 #[test]
 fn keeping_within_the_run_costs_few_segments() {
     let mut rng = Rng::new(5, Purpose::Workload);

@@ -47,8 +47,8 @@ fn new_segments_push_old_ones_down_and_compaction_lifts_them() {
     assert_eq!((sizes.accurate, sizes.levels, sizes.segments() * 8), (2, 1, 16));
 }
 
-/// A mark of a trimmed page goes with the last segment that has it: from an end compaction takes the
-/// page, from the middle of a segment with a stride it cannot.
+/// A mark of a trimmed page goes with the last segment that has it: from an end compaction takes
+/// the page, from the middle of a segment with a stride it cannot.
 #[test]
 fn a_mark_stays_while_a_segment_has_the_page() {
     let mut group = Group::new(256);

@@ -2,13 +2,15 @@
 //! order of their numbers, translation page by translation page.
 //!
 //! When the line of a group is full (a) the group is collected as a whole if it holds many lines;
-//! (b) else the map's lines are if those are many; (c) else, where few lines are free, the line that
-//! was closed first of a group with more than one: alone where the open line of its group has room,
-//! or with all of its group. Where even that gains nothing: the closed line with fewest valid pages.
+//! (b) else the map's lines are if those are many; (c) else, where few lines are free, the line
+//! that was closed first of a group with more than one: alone where the open line of its group has
+//! room, or with all of its group. Where even that gains nothing: the closed line with fewest valid
+//! pages.
 //!
-//! Where no more than one line is free, what is counted exactly is tried too before the last line is
-//! opened: the map pages of a line, and the superseded pages of the map's own open line. Behind a power cut
-//! that left no line free, this comes before the host takes the room that collection needs.
+//! Where no more than one line is free, what is counted exactly is tried too before the last line
+//! is opened: the map pages of a line, and the superseded pages of the map's own open line. Behind
+//! a power cut that left no line free, this comes before the host takes the room that collection
+//! needs.
 
 use super::super::lines::ALL;
 use super::super::{PageOwner, PageSpace, Stream};
@@ -22,8 +24,8 @@ use ftlab_flash::units::{BlockId, Lpn, Ppn};
 
 impl PageSpace {
     /// Sees to it that the page of data that the host writes, or a map page, has a line: of its
-    /// group, of another one, or a free one. `first`: a power cut left few lines, and one that can be
-    /// had is collected even where there is room.
+    /// group, of another one, or a free one. `first`: a power cut left few lines, and one that can
+    /// be had is collected even where there is room.
     #[cold]
     pub(in super::super) fn make_group_room<O: PageOwner>(
         &mut self,
@@ -439,8 +441,8 @@ impl PageSpace {
         }
     }
 
-    /// Moves what is left in lines: pages of other groups, to the lines of these. The owner hears of
-    /// what was moved, also where not all could be.
+    /// Moves what is left in lines: pages of other groups, to the lines of these. The owner hears
+    /// of what was moved, also where not all could be.
     fn move_guests<O: PageOwner>(
         &mut self,
         board: &mut Board,

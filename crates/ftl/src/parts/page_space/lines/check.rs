@@ -61,8 +61,8 @@ impl PageSpace {
         Ok(())
     }
 
-    /// Every line in use is open for one stream, half collected or a candidate, and no other line is;
-    /// but for those of groups, which are open or closed by themselves.
+    /// Every line in use is open for one stream, half collected or a candidate, and no other line
+    /// is; but for those of groups, which are open or closed by themselves.
     fn check_roles_of_lines(&self) -> Result<(), String> {
         let plane = &self.planes[ALL.index()];
         let lines = (0..self.blocks_per_plane).map(BlockId);

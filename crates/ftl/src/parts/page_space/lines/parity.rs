@@ -28,8 +28,8 @@ impl Lines {
         working().nth((count.checked_sub(1 + turn)?) as usize)
     }
 
-    /// Where an open line stands in the stripe that begins with a column, told from what is written of
-    /// it and from which blocks work now; whether the stripe is full.
+    /// Where an open line stands in the stripe that begins with a column, told from what is written
+    /// of it and from which blocks work now; whether the stripe is full.
     pub(super) fn stand_in(
         &self,
         nand: &Nand,

@@ -1,9 +1,9 @@
-//! What a failed die, and single pages of which reads failed, leave to do: their pages are read from
-//! the rest of their stripes and move to where they can be read, a few before every page that is
-//! written, and at a time in idle gaps. Without parity there is nothing to move.
+//! What a failed die, and single pages of which reads failed, leave to do: their pages are read
+//! from the rest of their stripes and move to where they can be read, a few before every page that
+//! is written, and at a time in idle gaps. Without parity there is nothing to move.
 //!
-//! A die that failed takes no pages any more: every line is shorter by its blocks, which are retired
-//! when the line is erased next.
+//! A die that failed takes no pages any more: every line is shorter by its blocks, which are
+//! retired when the line is erased next.
 
 use std::cmp::Reverse;
 

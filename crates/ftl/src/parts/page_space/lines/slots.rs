@@ -80,8 +80,8 @@ impl Lines {
         }
     }
 
-    /// Moves on to the next column of the stripe that takes data, if need be; behind the stripe when
-    /// there is none.
+    /// Moves on to the next column of the stripe that takes data, if need be; behind the stripe
+    /// when there is none.
     pub(super) fn settle(&self, nand: &Nand, line: BlockId, open: &mut Open) {
         if open.unit > 0 {
             return;

@@ -249,8 +249,8 @@ impl PageSpace {
         Ok(erased)
     }
 
-    /// Folds a block that is due to be refreshed, as a whole; none where the free blocks do not hold
-    /// it.
+    /// Folds a block that is due to be refreshed, as a whole; none where the free blocks do not
+    /// hold it.
     pub(in super::super) fn refresh_cached<O: PageOwner>(
         &mut self,
         board: &mut Board,

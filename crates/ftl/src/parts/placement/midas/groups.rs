@@ -2,9 +2,9 @@
 
 use ftlab_flash::request::CLASSES_MAX;
 
-/// The groups of a device. Classes from 0 on are groups with a queue and a size, class 0 the hot one;
-/// all other classes together are the last group, whose victims are chosen among all its blocks: its
-/// pages are written to the last class, or go through a chain of classes to that.
+/// The groups of a device. Classes from 0 on are groups with a queue and a size, class 0 the hot
+/// one; all other classes together are the last group, whose victims are chosen among all its
+/// blocks: its pages are written to the last class, or go through a chain of classes to that.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Groups {
     /// Classes that there are.
@@ -50,8 +50,8 @@ impl Groups {
         groups
     }
 
-    /// A group was given up: the last one is a chain, and it takes the group and all behind that. With
-    /// nothing but the hot group before it, that as well.
+    /// A group was given up: the last one is a chain, and it takes the group and all behind that.
+    /// With nothing but the hot group before it, that as well.
     #[must_use]
     pub fn without(&self, group: u8) -> Self {
         let queued = if group <= 1 { 0 } else { group.min(self.queued) };
@@ -149,7 +149,8 @@ mod tests {
         way
     }
 
-    /// Ten classes, a chain of five: pages go from the hot group or from the host through classes 5 to
+    /// Ten classes, a chain of five: pages go from the hot group or from the host through classes 5
+    /// to
     /// 9. With three queues behind the hot one: 0 1 2 3 and the last class.
     #[test]
     fn pages_go_from_group_to_group() {

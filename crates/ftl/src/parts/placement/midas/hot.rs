@@ -1,11 +1,11 @@
 //! Which pages are hot: a count of two bits a page, and the age that tells young from old.
 //!
-//! A page that is overwritten in the hot group, or in the first one before it is older than w, counts
-//! one up; in an older segment of the first group one down. One that is copied out of the first group
-//! counts one down, out of the hot group two. w is the mean age of the hot segments that were
-//! collected and of the w before, at most half as much again, and found anew whenever w pages were
-//! overwritten. What the hot group was in such a window, its share of the writes, the valid share of its
-//! victims and its size, is kept of the last few for the model.
+//! A page that is overwritten in the hot group, or in the first one before it is older than w,
+//! counts one up; in an older segment of the first group one down. One that is copied out of the
+//! first group counts one down, out of the hot group two. w is the mean age of the hot segments
+//! that were collected and of the w before, at most half as much again, and found anew whenever w
+//! pages were overwritten. What the hot group was in such a window, its share of the writes, the
+//! valid share of its victims and its size, is kept of the last few for the model.
 
 use super::settings::{MidasSettings, ppm};
 use ftlab_flash::units::{Lpn, zeroed};
@@ -208,8 +208,8 @@ mod tests {
         Filter::new(&MidasSettings { hot_wait: 0, ..MidasSettings::default() }, PAGES)
     }
 
-    /// Overwritten three times while young: hot. Copied out of the first group: one less; out of the
-    /// hot group: two less; overwritten while old: one less, never below 0.
+    /// Overwritten three times while young: hot. Copied out of the first group: one less; out of
+    /// the hot group: two less; overwritten while old: one less, never below 0.
     #[test]
     fn a_page_is_hot_after_three_young_updates() {
         let (mut filter, page) = (filter(), Lpn(7));
@@ -236,8 +236,8 @@ mod tests {
         assert_eq!(filter.count(Lpn(6)) + filter.count(Lpn(8)), 0, "neighbours in the same byte");
     }
 
-    /// w is 20 at first. Hot segments of ages 4 and 8 bring it to (20 + 6) / 2 = 13 once 20 pages were
-    /// overwritten; one of age 100 to no more than 13 * 3 / 2 = 19 after 13 more.
+    /// w is 20 at first. Hot segments of ages 4 and 8 bring it to (20 + 6) / 2 = 13 once 20 pages
+    /// were overwritten; one of age 100 to no more than 13 * 3 / 2 = 19 after 13 more.
     #[test]
     fn the_window_follows_the_age_of_hot_segments() {
         let mut filter = filter();
@@ -260,8 +260,8 @@ mod tests {
         assert_eq!(filter.means(), None, "the host wrote nothing hot");
     }
 
-    /// Of four writes one is hot; of its victims two pages of eight are valid; three blocks. The next
-    /// window is all hot, with nothing valid and five blocks.
+    /// Of four writes one is hot; of its victims two pages of eight are valid; three blocks. The
+    /// next window is all hot, with nothing valid and five blocks.
     #[test]
     fn what_the_hot_group_was_is_averaged_over_windows() {
         let mut filter = filter();

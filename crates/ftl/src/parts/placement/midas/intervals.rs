@@ -1,11 +1,11 @@
 //! How long pages live: a histogram of the intervals between updates of some pages, over an epoch
 //! (the paper's update interval distribution).
 //!
-//! Intervals are counted in units of a part of a segment, of the pages whose number is a multiple of
-//! the sampling rate. The shortest ones are too few for that: in some units of the epoch, evenly
+//! Intervals are counted in units of a part of a segment, of the pages whose number is a multiple
+//! of the sampling rate. The shortest ones are too few for that: in some units of the epoch, evenly
 //! spread, every page that is written twice in the unit counts. In the end a count of interval i is
-//! raised by ((W mod i) 2 + i) / 2W, for intervals that reach beyond the epoch of W units, and a page
-//! that was written once counts as of the longest interval.
+//! raised by ((W mod i) 2 + i) / 2W, for intervals that reach beyond the epoch of W units, and a
+//! page that was written once counts as of the longest interval.
 
 use super::settings::MidasSettings;
 use ftlab_flash::units::{Lpn, zeroed};
@@ -79,8 +79,8 @@ fn units(settings: &MidasSettings, logical_pages: u32, segment_pages: u32) -> (u
     (u32::try_from(epoch / unit).unwrap_or(u32::MAX).max(1), unit)
 }
 
-/// Units of an epoch in which every page is watched. Where all are sampled, or no unit is whole, the
-/// shortest intervals need nothing of their own.
+/// Units of an epoch in which every page is watched. Where all are sampled, or no unit is whole,
+/// the shortest intervals need nothing of their own.
 fn first_units(settings: &MidasSettings, units: u32) -> u32 {
     let is_few = settings.sampling > 1 && settings.first_units < units;
     if is_few { settings.first_units } else { 0 }
@@ -107,8 +107,8 @@ impl Intervals {
         }
     }
 
-    /// Bytes of the histogram, the stamps, and the list and the bits of pages that are watched. Sums
-    /// are how we are quick.
+    /// Bytes of the histogram, the stamps, and the list and the bits of pages that are watched.
+    /// Sums are how we are quick.
     pub fn ram_bytes(settings: &MidasSettings, logical_pages: u32, segment_pages: u32) -> u64 {
         let (units, unit) = units(settings, logical_pages, segment_pages);
         let stamps = u64::from(logical_pages.div_ceil(settings.sampling));
@@ -245,8 +245,8 @@ mod tests {
     }
 
     /// Page 0 at 0, 1, 7 and 13: intervals of 0, 3 and 3 units. Page 1 at 2, page 2 at 3: once.
-    /// Page 3 at 4, trimmed at 8: 2 units, and written again: not its first. For interval 3: 2 + 2 *
-    /// (2 * 2 + 3) / 16 = 2; for 7: 2 + 2 * (1 * 2 + 7) / 16 = 3; for 2: 1 + 1 * 2 / 16 = 1.
+    /// Page 3 at 4, trimmed at 8: 2 units, and written again: not its first. For interval 3: 2 + 2
+    /// * (2 * 2 + 3) / 16 = 2; for 7: 2 + 2 * (1 * 2 + 7) / 16 = 3; for 2: 1 + 1 * 2 / 16 = 1.
     #[test]
     fn intervals_are_counted_in_units() {
         let mut intervals = intervals(1, 10);
@@ -264,8 +264,9 @@ mod tests {
         assert_eq!(counts(&mut intervals), [0; 8], "nothing is left of the last epoch");
     }
 
-    /// Every second page, and two units of eight, 2 and 4, in which each counts: page 1 twice in unit
-    /// 2, page 3 twice in unit 4 and page 5 in unit 3, which is not watched. 2 * 8 / 2 / 2 = 4.
+    /// Every second page, and two units of eight, 2 and 4, in which each counts: page 1 twice in
+    /// unit 2, page 3 twice in unit 4 and page 5 in unit 3, which is not watched. 2 * 8 / 2 / 2 =
+    /// 4.
     #[test]
     fn the_shortest_intervals_are_measured_of_all_pages_in_a_few_units() {
         let mut intervals = intervals(2, 2);

@@ -1,12 +1,13 @@
 //! What a configuration of groups would write (the paper's Markov chain of groups), from the
 //! histogram of update intervals.
 //!
-//! A page enters group i at the rate at which pages are moved there, and stays as long as the group's
-//! segments last at that rate: `size / rate` segments of the host, half a segment less on average.
-//! What is updated meanwhile dies there; the valid share of victims is the rest. In the last group,
-//! whose segments are collected in any order, updates of two temperatures are told apart, those up to
-//! 0.7 of the mean interval and the others, and the share follows from the closed form of a log of two
-//! temperatures (`docs/papers/placement.md`). Write amplification is 1 and all copies.
+//! A page enters group i at the rate at which pages are moved there, and stays as long as the
+//! group's segments last at that rate: `size / rate` segments of the host, half a segment less on
+//! average. What is updated meanwhile dies there; the valid share of victims is the rest. In the
+//! last group, whose segments are collected in any order, updates of two temperatures are told
+//! apart, those up to 0.7 of the mean interval and the others, and the share follows from the
+//! closed form of a log of two temperatures (`docs/papers/placement.md`). Write amplification is 1
+//! and all copies.
 //!
 //! Fractions live here only while a configuration is judged; what is kept of it has none. They are
 //! added, subtracted, multiplied, divided and compared: the same on every platform.
@@ -226,9 +227,9 @@ fn exp_minus(x: f64) -> f64 {
     power
 }
 
-/// Write amplification of a log that is collected in the order of writing, with `space` as much room
-/// as data, of whose writes the share r goes uniformly to the share f of the data, and the others to
-/// the rest; none where there is no more room than data.
+/// Write amplification of a log that is collected in the order of writing, with `space` as much
+/// room as data, of whose writes the share r goes uniformly to the share f of the data, and the
+/// others to the rest; none where there is no more room than data.
 pub fn two_temperatures(space: f64, f: f64, r: f64) -> Option<f64> {
     if space <= 1.0 {
         return None;
@@ -379,8 +380,8 @@ mod tests {
         shares
     }
 
-    /// Writes per page of the host of a chain of states: one page enters at each turn, and goes on as
-    /// the shares say, two thousand turns.
+    /// Writes per page of the host of a chain of states: one page enters at each turn, and goes on
+    /// as the shares say, two thousand turns.
     fn markov(hot: &Hot, shares: &[f64]) -> f64 {
         let groups = shares.len() + 1;
         let mut stay: Vec<f64> = vec![hot.valid];
@@ -402,9 +403,9 @@ mod tests {
         1.0 + copies
     }
 
-    /// Sums over sums give what going through the histogram does, for a hot group of either kind, its
-    /// data in every reading, and up to three groups, and the product of the shares what the chain of
-    /// states comes to.
+    /// Sums over sums give what going through the histogram does, for a hot group of either kind,
+    /// its data in every reading, and up to three groups, and the product of the shares what the
+    /// chain of states comes to.
     #[test]
     fn a_configuration_is_judged_as_unit_by_unit_and_as_a_markov_chain() {
         let sums = sums(&COUNTS);

@@ -61,12 +61,13 @@ impl Ended {
 /// What the groups in force are expected to do.
 #[derive(Clone, Debug, Default)]
 pub struct Expected {
-    /// Clock when the epoch began in which that is held against what is; none: nothing is, any more.
+    /// Clock when the epoch began in which that is held against what is; none: nothing is, any
+    /// more.
     pub since: Option<u64>,
     /// Valid share of victims by group, in parts per million; none: nobody knows.
     pub valid: [Option<u64>; CLASSES_MAX],
-    /// Write amplification, in parts per million; none where one of the model's groups was given up,
-    /// or there is none.
+    /// Write amplification, in parts per million; none where one of the model's groups was given
+    /// up, or there is none.
     pub waf: Option<u64>,
     /// What was, by group, while it is looked at.
     pub found: [Collected; CLASSES_MAX],

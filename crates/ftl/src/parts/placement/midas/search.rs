@@ -151,7 +151,8 @@ mod tests {
         Bounds { groups, hot_sizes: 29, hot_gain: 0.05, sweeps: 4 }
     }
 
-    /// One group: the best of all hot groups and all sizes, when both are tried until nothing changes.
+    /// One group: the best of all hot groups and all sizes, when both are tried until nothing
+    /// changes.
     #[test]
     fn sweeps_find_what_all_configurations_of_one_group_hold() {
         let sums = sums();

@@ -50,15 +50,16 @@ settings! {
         /// Most segments that the model gives the hot group.
         hot_sizes: u32 = 29, legal("1..=1000000", |v| (1..=1_000_000).contains(v)),
             source("MiDAS (FAST 2024), its code");
-        /// Write amplification that one more segment must save for the hot group to have it, as long
-        /// as there is no other group.
+        /// Write amplification that one more segment must save for the hot group to have it, as
+        /// long as there is no other group.
         hot_gain: f64 = 0.05, legal("0..=1, for example 0.05", |v| (0.0..=1.0).contains(v)),
             source("MiDAS simulator");
         /// Data that the model takes for that of a hot group whose size it chooses: no other group
         /// needs room for it.
         hot_data: HotData = HotData::None, legal("", |_| true),
             source("docs/papers/midas2024.md#the-model");
-        /// Valid share of collected hot segments above which the hot group stays as it was measured.
+        /// Valid share of collected hot segments above which the hot group stays as it was
+        /// measured.
         fixed_valid: f64 = 0.2, legal("0..=1, for example 0.2 or 20%", |v| (0.0..=1.0).contains(v)),
             source("MiDAS prototype; its simulator: 0.1");
         /// Share of the host's writes to the hot group below which it stays so too.
@@ -74,8 +75,8 @@ settings! {
         /// Intervals of the last group that are hot there: up to this part of their mean.
         last_hot: f64 = 0.7, legal("0..=1, for example 0.7", |v| (0.0..=1.0).contains(v)),
             source("MiDAS (FAST 2024), its code");
-        /// Share of the device that full blocks of the last group without an invalid page hold, from
-        /// which on the model leaves them out: nobody writes what they hold.
+        /// Share of the device that full blocks of the last group without an invalid page hold,
+        /// from which on the model leaves them out: nobody writes what they hold.
         cold_least: f64 = 0.2, legal("0..=1, for example 0.2 or 20%", |v| (0.0..=1.0).contains(v)),
             source("MiDAS simulator");
         /// Share of the last group's blocks that have no invalid page by chance.
@@ -85,8 +86,8 @@ settings! {
         /// Most groups between the hot one and the last that the model may have; 0: no model.
         groups: u32 = 8, legal("0..=14", |v| *v as usize <= GROUPS_MAX),
             source("MiDAS (FAST 2024), its code");
-        /// Segments that the last group keeps at least, and that groups may be younger than an epoch;
-        /// of small devices a tenth of either.
+        /// Segments that the last group keeps at least, and that groups may be younger than an
+        /// epoch; of small devices a tenth of either.
         margin: u32 = 50, legal("0..=1000000", |v| *v <= 1_000_000),
             source("MiDAS simulator");
         /// Times that the sizes of all groups are tried anew.
@@ -103,7 +104,8 @@ settings! {
         /// Victims of one group in a row, the host waiting, above which it is given up.
         victims_in_a_row: u32 = 100, legal("1..=1000000", |v| (1..=1_000_000).contains(v)),
             source("MiDAS prototype");
-        /// Classes of the last group where there is no model, or where it failed: a chain as mida has.
+        /// Classes of the last group where there is no model, or where it failed: a chain as mida
+        /// has.
         chain: u32 = 5, legal("1..=16", |v| (1..=CLASSES_MAX as u32).contains(v)),
             source("MiDAS prototype; its simulator: 4");
     }

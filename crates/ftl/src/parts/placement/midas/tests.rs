@@ -176,8 +176,8 @@ fn groups_come_into_force_when_they_write_less() {
     }
 }
 
-/// Groups of an epoch are told when it has ended, with what was expected of them and what was: in one
-/// of 256 pages 64 were copied. Where one was given up in it, the groups since then, and no
+/// Groups of an epoch are told when it has ended, with what was expected of them and what was: in
+/// one of 256 pages 64 were copied. Where one was given up in it, the groups since then, and no
 /// amplification. What was collected before belongs to other groups.
 #[test]
 fn an_epoch_is_told_as_one_when_it_is_over() {
@@ -220,8 +220,8 @@ fn an_epoch_is_told_as_one_when_it_is_over() {
     }
 }
 
-/// A block that goes on as it is: all of it is valid for the share of its group, and for the hot group
-/// that it is of, and nothing of it was written. It is no victim in a row.
+/// A block that goes on as it is: all of it is valid for the share of its group, and for the hot
+/// group that it is of, and nothing of it was written. It is no victim in a row.
 #[test]
 fn a_block_that_is_handed_on_is_valid_and_not_written() {
     let mut bench = bench(&[("midas.victims_in_a_row", "1")]);
@@ -239,8 +239,8 @@ fn a_block_that_is_handed_on_is_valid_and_not_written() {
     assert_eq!(midas.groups.count(), 4);
 }
 
-/// A page of a hot block, or of the first group, that is moved since its block is refreshed counts as
-/// before.
+/// A page of a hot block, or of the first group, that is moved since its block is refreshed counts
+/// as before.
 #[test]
 fn a_page_that_is_refreshed_stays_as_hot() {
     for is_refreshed in [false, true] {

@@ -57,8 +57,8 @@ pub struct Node {
     pub blocks: [u32; 2],
     pub effect: Effect,
     pub station: u32,
-    /// When those were over that it follows as far as that is known, and by which path; later on, when
-    /// it was over itself.
+    /// When those were over that it follows as far as that is known, and by which path; later on,
+    /// when it was over itself.
     pub token: When,
     /// How often it was suspended, or held back before it began.
     pub suspensions: u32,
@@ -167,8 +167,8 @@ pub struct Graph {
     unfinished: u64,
     /// Operations that may wait for those of other requests which their tokens were not to name.
     inexact: u64,
-    /// By request that entered, in order, its first operation; of those before [`Graph::first`] none is
-    /// needed.
+    /// By request that entered, in order, its first operation; of those before [`Graph::first`]
+    /// none is needed.
     entered: VecDeque<u64>,
     ready: Vec<u64>,
     ending: Vec<u64>,
@@ -211,8 +211,8 @@ impl Graph {
     /// Takes an operation that waits for nothing yet, but for [`Graph::fulfil`]; its number.
     ///
     /// # Panics
-    /// When the first operation that is not over is [`LENGTH_MAX`] back, before which the controller lets
-    /// time pass, or after [`NUMBERS`] operations.
+    /// When the first operation that is not over is [`LENGTH_MAX`] back, before which the
+    /// controller lets time pass, or after [`NUMBERS`] operations.
     pub fn add(&mut self, node: Node) -> u64 {
         let known = self.length();
         assert!(known < LENGTH_MAX, "{known} operations since the first that is not over");
@@ -223,8 +223,8 @@ impl Graph {
         number
     }
 
-    /// Operations that were taken, and those of them that may wait for operations of other requests which
-    /// their tokens were not to name (`pending.rs`).
+    /// Operations that were taken, and those of them that may wait for operations of other requests
+    /// which their tokens were not to name (`pending.rs`).
     pub fn taken_and_inexact(&self) -> (u64, u64) {
         (self.first + self.nodes.len() as u64 - 1, self.inexact)
     }
@@ -271,8 +271,8 @@ impl Graph {
         }
     }
 
-    /// Whether between the first and the last of a span are operations that nobody asked to wait for and
-    /// that may be of another request.
+    /// Whether between the first and the last of a span are operations that nobody asked to wait
+    /// for and that may be of another request.
     fn is_of_others(&self, span: &Span) -> bool {
         let first = span.first.max(self.first);
         let next = self.entered.partition_point(|&entered| entered <= first);
@@ -307,8 +307,8 @@ impl Graph {
         *(if wait.is_some() { &mut node.named } else { &mut node.laws }) += 1;
     }
 
-    /// Whether nothing that a token names is `lead` or waits for it, as far as [`WALK_MAX`] steps from
-    /// `lead` on show it.
+    /// Whether nothing that a token names is `lead` or waits for it, as far as [`WALK_MAX`] steps
+    /// from `lead` on show it.
     pub fn is_independent(&self, token: When, lead: u64) -> bool {
         let names = |operation| {
             token.operations().any(|span| (span.first..=span.last).contains(&operation))

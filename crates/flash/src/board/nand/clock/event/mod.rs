@@ -1,49 +1,53 @@
-//! The event-driven controller (`timing.clock = event`): operations wait in queues of their dies and
-//! channels until their time comes, and when one ends is known when simulated time reaches it.
+//! The event-driven controller (`timing.clock = event`): operations wait in queues of their dies
+//! and channels until their time comes, and when one ends is known when simulated time reaches it.
 //!
-//! **What it is for.** The call-order clock says at once when an operation ends, so nothing that comes
-//! later can delay it: where reads overtake or suspend, or where a resource is asked for out of the
-//! order of time, it is too good or too bad by some percent. Here nothing is said before it is certain.
+//! **What it is for.** The call-order clock says at once when an operation ends, so nothing that
+//! comes later can delay it: where reads overtake or suspend, or where a resource is asked for out
+//! of the order of time, it is too good or too bad by some percent. Here nothing is said before it
+//! is certain.
 //!
-//! **How.** The scheme is asked as ever: one request after another, all of its operations in one call.
-//! What the flash holds changes in that order (a limit: state follows the order of calls, and only
-//! time is event-driven; nothing is done to the flash because another came first, but for placement
-//! that asks which plane is free first, which hears when it would be if nothing else came). Each
-//! operation becomes a node of a graph (`graph.rs`): its token names the operations that it follows, and
-//! the flash adds its own laws (a page is read after its program, pages of a block are programmed one
-//! after another and behind its erase, a block is erased behind all that touches it). Nothing runs
-//! while a request is asked about, unless it alone has asked for more than [`CROWD`] operations, as the
-//! recovery of a large device: then half of them come first. Between requests the device moves time on, event by event, up to
-//! the next arrival or, with its queue full, to the next completion: by then it knows of every request
-//! that could interfere, so that what ends is final. A host that keeps its queue full therefore needs
-//! nothing but the first completion; one that submits a single request and wants its answer
-//! ([`Controller::run_to`]) gets that of a host that waits for it.
+//! **How.** The scheme is asked as ever: one request after another, all of its operations in one
+//! call. What the flash holds changes in that order (a limit: state follows the order of calls, and
+//! only time is event-driven; nothing is done to the flash because another came first, but for
+//! placement that asks which plane is free first, which hears when it would be if nothing else
+//! came). Each operation becomes a node of a graph (`graph.rs`): its token names the operations
+//! that it follows, and the flash adds its own laws (a page is read after its program, pages of a
+//! block are programmed one after another and behind its erase, a block is erased behind all that
+//! touches it). Nothing runs while a request is asked about, unless it alone has asked for more
+//! than [`CROWD`] operations, as the recovery of a large device: then half of them come first.
+//! Between requests the device moves time on, event by event, up to the next arrival or, with its
+//! queue full, to the next completion: by then it knows of every request that could interfere, so
+//! that what ends is final. A host that keeps its queue full therefore needs nothing but the first
+//! completion; one that submits a single request and wants its answer ([`Controller::run_to`]) gets
+//! that of a host that waits for it.
 //!
-//! **Who goes first** (`serve.rs`). Every die (plane, channel of dies) has a queue, first come first
-//! served: an operation comes when all is over that its token names, with its data, and keeps its place
-//! while the flash's laws hold it, so that the programs of a collection wait in a row; those that may
-//! begin pass what may not. What comes at one moment goes in the order in which it was asked for. Of what happens at one
-//! moment, ends come first, then all begins that can, then a request arrives: it finds at work what has
-//! just begun. A read that a request waits for passes programs and erases with `timing.read_priority`
-//! (and the reads of collections behind them), suspends what it finds at work with `timing.suspend`, and
-//! is then served at once, as are those that come meanwhile; what was suspended goes on when no such read
-//! waits, or when enough have passed it, and whoever waits for it waits longer. Commands of other planes
-//! that are ready when a command starts join it (`timing.multi_plane_*`). Channels, the
-//! controller, its memories and the link are queues of the same kind without privileges.
+//! **Who goes first** (`serve.rs`). Every die (plane, channel of dies) has a queue, first come
+//! first served: an operation comes when all is over that its token names, with its data, and keeps
+//! its place while the flash's laws hold it, so that the programs of a collection wait in a row;
+//! those that may begin pass what may not. What comes at one moment goes in the order in which it
+//! was asked for. Of what happens at one moment, ends come first, then all begins that can, then a
+//! request arrives: it finds at work what has just begun. A read that a request waits for passes
+//! programs and erases with `timing.read_priority` (and the reads of collections behind them),
+//! suspends what it finds at work with `timing.suspend`, and is then served at once, as are those
+//! that come meanwhile; what was suspended goes on when no such read waits, or when enough have
+//! passed it, and whoever waits for it waits longer. Commands of other planes that are ready when a
+//! command starts join it (`timing.multi_plane_*`). Channels, the controller, its memories and the
+//! link are queues of the same kind without privileges.
 //!
-//! **The path of a request** is kept with the operations: each one's token begins with that of the last
-//! of those it waited for, and its own waiting and work count to its own stage.
+//! **The path of a request** is kept with the operations: each one's token begins with that of the
+//! last of those it waited for, and its own waiting and work count to its own stage.
 //!
 //! **Limits.** A page that was sensed waits in its die for the channel without keeping the die from
-//! the next command, and pages are loaded ahead of their program in any number, as on parts with cache
-//! registers and as in the call-order clock: the copies of a collection all come at once. A write that
-//! a collection makes room for does not wait for it but where both want the same cells and channel, and
-//! comes there before most of its programs. A copyback is one command, which others do not join, and whose
-//! read ends with its program. Where a scheme sums up more
-//! tokens than one can name, what lies between them is waited for, too (`board/pending.rs`). A device
-//! that finds itself full mid-way goes on without waiting for the vain attempt. Ports that are nobody's
-//! server (phase-change memory, the host's memory and its copies) and whoever decides by time (work in
-//! gaps, refresh, schedulers) need moments that are not known; such settings are refused beforehand.
+//! the next command, and pages are loaded ahead of their program in any number, as on parts with
+//! cache registers and as in the call-order clock: the copies of a collection all come at once. A
+//! write that a collection makes room for does not wait for it but where both want the same cells
+//! and channel, and comes there before most of its programs. A copyback is one command, which
+//! others do not join, and whose read ends with its program. Where a scheme sums up more tokens
+//! than one can name, what lies between them is waited for, too (`board/pending.rs`). A device that
+//! finds itself full mid-way goes on without waiting for the vain attempt. Ports that are nobody's
+//! server (phase-change memory, the host's memory and its copies) and whoever decides by time (work
+//! in gaps, refresh, schedulers) need moments that are not known; such settings are refused
+//! beforehand.
 
 mod graph;
 mod serve;
@@ -69,8 +73,8 @@ use graph::Graph;
 pub(super) use graph::{Effect, NOWHERE, Node};
 use station::{Phase, Station};
 
-/// Operations from the first that is not over to the last with which time moves on although a request is
-/// still asked about.
+/// Operations from the first that is not over to the last with which time moves on although a
+/// request is still asked about.
 pub(super) const CROWD: u64 = 1 << 16;
 
 /// Stations behind those of the channels.
@@ -174,14 +178,14 @@ impl Controller {
         self.bus_wait = 0;
     }
 
-    /// Operations that were taken, and those of them that may wait for operations of other requests which
-    /// their tokens were not to name.
+    /// Operations that were taken, and those of them that may wait for operations of other requests
+    /// which their tokens were not to name.
     pub fn taken_and_inexact(&self) -> (u64, u64) {
         self.graph.taken_and_inexact()
     }
 
-    /// When a station would be done if it did what is known of it and nothing else, one after another
-    /// as far as it has not begun.
+    /// When a station would be done if it did what is known of it and nothing else, one after
+    /// another as far as it has not begun.
     pub fn free_from(&self, station: u32) -> Nanos {
         let known = &self.stations[station as usize];
         let running = if known.phase == Phase::Idle { 0 } else { known.until - self.now };
@@ -226,8 +230,8 @@ impl Controller {
         self.graph.obey(operation, other);
     }
 
-    /// Whether `lead` has not begun and can wait for all that `other` names without waiting for itself.
-    /// Where that is hard to say it is denied.
+    /// Whether `lead` has not begun and can wait for all that `other` names without waiting for
+    /// itself. Where that is hard to say it is denied.
     pub fn may_wait(&self, lead: u64, other: When) -> bool {
         let has_not_begun = self.graph.get(lead).is_some_and(|node| node.has_not_begun());
         has_not_begun && self.graph.is_independent(other, lead)
@@ -380,7 +384,8 @@ impl Controller {
         self.graph.length()
     }
 
-    /// Where one request asks for very much, as a recovery does, time moves on before all was asked for.
+    /// Where one request asks for very much, as a recovery does, time moves on before all was asked
+    /// for.
     pub fn relieve(&mut self, timeline: &mut Timeline) {
         if self.graph.length() >= CROWD {
             while self.graph.length() > CROWD / 2 && self.step(Nanos::MAX, timeline) {}

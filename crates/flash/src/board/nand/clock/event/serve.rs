@@ -8,12 +8,12 @@ use super::graph::Node;
 use super::station::{Phase, Station};
 use crate::units::Nanos;
 
-/// How often reads go ahead of one program or erase at most: then it has its turn, so that nothing waits
-/// for ever.
+/// How often reads go ahead of one program or erase at most: then it has its turn, so that nothing
+/// waits for ever.
 pub(super) const PASSES_MAX: u32 = 4096;
 
-/// Among how many of those that wait for a die commands of other planes are looked for that may join: more
-/// wait where a recovery reads one plane after another.
+/// Among how many of those that wait for a die commands of other planes are looked for that may
+/// join: more wait where a recovery reads one plane after another.
 const JOIN_WINDOW: usize = 1024;
 
 impl Controller {
@@ -61,9 +61,9 @@ impl Controller {
         queue.iter().position(|&(_, operation)| self.is_urgent(operation))
     }
 
-    /// Which of those that wait is next: the first, unless that is a program or erase and a read that a
-    /// request waits for may pass it and all others before. The reads of a collection among them are
-    /// passed as well; at the front they keep their turn.
+    /// Which of those that wait is next: the first, unless that is a program or erase and a read
+    /// that a request waits for may pass it and all others before. The reads of a collection among
+    /// them are passed as well; at the front they keep their turn.
     fn choose(&mut self, station: u32) -> Option<usize> {
         let queue = &self.stations[station as usize].queue;
         let first = queue.front()?.1;

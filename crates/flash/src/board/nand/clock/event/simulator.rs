@@ -102,8 +102,9 @@ impl Simulator {
                 self.servers[server] = Does::Work(op, now + self.ops[op].left);
             }
             (Does::Nothing, None, _) => {
-                // An urgent read goes first if there is a program or erase at the head of the row and
-                // none before the read that does not give way; a collection's read says nothing there.
+                // An urgent read goes first if there is a program or erase at the head of the row
+                // and none before the read that does not give way; a collection's read says nothing
+                // there.
                 let changes = |op: usize| matches!(self.ops[op].work, Work::Program | Work::Erase);
                 let gives_way = |op: usize| {
                     let known = &self.ops[op];

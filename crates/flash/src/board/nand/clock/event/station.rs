@@ -1,4 +1,5 @@
-//! What does one thing at a time: the cells of a die, a channel, the controller; and what waits for it.
+//! What does one thing at a time: the cells of a die, a channel, the controller; and what waits for
+//! it.
 
 use std::collections::VecDeque;
 

@@ -74,8 +74,8 @@ struct Both {
     clock: Clock,
     geometry: Geometry,
     ops: Vec<Op>,
-    /// Of each block how many pages are programmed, the operation that programmed or erased last, and
-    /// all that touched it.
+    /// Of each block how many pages are programmed, the operation that programmed or erased last,
+    /// and all that touched it.
     filled: Vec<u32>,
     written: Vec<Option<usize>>,
     touching: Vec<Vec<usize>>,
@@ -193,8 +193,8 @@ fn random_requests(
                     0 => ((block & !1) + 2, 0),
                     filled => (block, rng.below(filled)),
                 });
-                // Those of a collection have no privilege, and one more page waits for all three, whose
-                // numbers do not follow each other: a token of as many spans as there are.
+                // Those of a collection have no privilege, and one more page waits for all three,
+                // whose numbers do not follow each other: a token of as many spans as there are.
                 let cause = if kind < 8 { Cause::Host } else { Cause::Gc };
                 let (first, op) = both.read(pages[0], (start, time), Vec::new(), cause);
                 let after = if kind < 6 { (first, vec![op]) } else { (start, Vec::new()) };
@@ -339,9 +339,9 @@ fn a_deep_queue_comes_to_the_bandwidth_of_channels_and_of_dies() {
     assert!((alone - 1e9 / (READ + TRANSFER) as f64).abs() < 1e-3, "{alone} alone");
 }
 
-/// The set-up of MQSim's paper on contention in the back end as its repository prints it (FAST 2018): 8
-/// channels of 4 chips with 2 dies of 2 planes, reads of 75 us, 8 KiB and 448 bytes at 333 MB/s. No results
-/// are beside it; what the settings demand holds.
+/// The set-up of MQSim's paper on contention in the back end as its repository prints it (FAST
+/// 2018): 8 channels of 4 chips with 2 dies of 2 planes, reads of 75 us, 8 KiB and 448 bytes at 333
+/// MB/s. No results are beside it; what the settings demand holds.
 #[test]
 fn mqsims_printed_set_up_comes_to_its_own_bounds() {
     let transfer = (8192 + 448) * 1000 / 333;

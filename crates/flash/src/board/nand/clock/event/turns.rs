@@ -1,4 +1,5 @@
-//! Who has its turn when: privileges of reads, commands of several planes, and what a die has to do.
+//! Who has its turn when: privileges of reads, commands of several planes, and what a die has to
+//! do.
 
 use super::super::Clock;
 use super::super::suspend_tests::clock as clock_of;
@@ -37,7 +38,8 @@ fn who_is_suspended_or_passed_waits_longer() {
     let suspended = both(&[("timing.suspend", "erase")], erases, 100_000);
     let expected = [ERASE + COST + READ, 100_000 + COST + READ + TRANSFER];
     assert_eq!(suspended, expected);
-    // Two programs of one block; the read comes while the first of them is at work and the second waits.
+    // Two programs of one block; the read comes while the first of them is at work and the second
+    // waits.
     let programs = |clock: &mut Clock, geometry: &Geometry, start| {
         let first = program(clock, geometry, (0, 0), start);
         program(clock, geometry, (0, 1), start).join(first)
@@ -79,8 +81,8 @@ fn planes_join() {
     assert_eq!(reads(&mut clock, [(0, 0), (other, 1)]), [READ + TRANSFER, 2 * READ + TRANSFER]);
 }
 
-/// A companion's page goes through the controller, so that operations are asked for between the first
-/// page and it: one command programs both all the same, by either clock.
+/// A companion's page goes through the controller, so that operations are asked for between the
+/// first page and it: one command programs both all the same, by either clock.
 #[test]
 fn planes_join_behind_a_controller_that_takes_time() {
     for kind in ["event", "call_order"] {
@@ -121,8 +123,8 @@ fn a_companion_behind_the_first_page_is_not_waited_for() {
     assert_eq!(clock.completion(done), 3 * TRANSFER + 2 * PROGRAM + READ);
 }
 
-/// A program is at work; another one, a collection's read and a request's read wait, in this order. With
-/// read priority the last goes first, and the collection's keeps its turn behind the program.
+/// A program is at work; another one, a collection's read and a request's read wait, in this order.
+/// With read priority the last goes first, and the collection's keeps its turn behind the program.
 #[test]
 fn a_collections_read_does_not_hold_up_a_requests() {
     let ends = |pairs: Pairs<'_>| {
@@ -149,8 +151,8 @@ fn a_collections_read_does_not_hold_up_a_requests() {
     assert_eq!(ends(&[("timing.read_priority", "true")]), passed);
 }
 
-/// What a die has to do is counted from now on: of what is at work the rest, of a joined command the time
-/// that it takes once, of what is suspended what is left.
+/// What a die has to do is counted from now on: of what is at work the rest, of a joined command
+/// the time that it takes once, of what is suspended what is left.
 #[test]
 fn a_die_is_free_when_what_it_has_to_do_is_over() {
     let pairs = [("timing.suspend", "erase")];
@@ -203,8 +205,8 @@ fn a_program_that_reads_pass_has_its_turn_at_last() {
     }
 }
 
-/// A request that asks for more than is kept at a time takes as long as its die is at work, and leaves
-/// less behind than that.
+/// A request that asks for more than is kept at a time takes as long as its die is at work, and
+/// leaves less behind than that.
 #[test]
 fn a_request_that_asks_for_very_much_is_served_meanwhile() {
     let (mut clock, geometry) = clock(&[]);
