@@ -43,7 +43,7 @@ def conformance(*schemes):
 
 def said(*schemes):
     """What schemes say of their sizes, what they refuse, and numbers of a workload, for every variant."""
-    return tuple(Trial("ftlab-engine", "schemes", ("sizes", "refused", "numbers"), scheme)
+    return tuple(Trial("ftlab-engine", "schemes", ("sizes", "refused", "refreshed", "numbers"), scheme)
                  for scheme in schemes)
 
 

@@ -73,26 +73,6 @@ fn reads_of_one_page_move_its_block_once_per_limit() {
     }
 }
 
-/// Without a gap data is moved behind the read that is twice too many.
-#[test]
-fn without_gaps_a_block_is_moved_at_twice_the_limit() {
-    for scheme in PAGE_MAPS {
-        let (config, mut device) = device(scheme, &[TEN]);
-        fill(device.as_mut(), &config);
-        device.start_measuring();
-        let mut places = vec![place(device.as_ref(), 5)];
-        for _ in 0..105 {
-            submit(device.as_mut(), &config, Op::Read, 5);
-            places.push(place(device.as_ref(), 5));
-        }
-        let moves = places.windows(2).enumerate().filter(|(_, pair)| pair[0] != pair[1]);
-        let moves: Vec<usize> = moves.map(|(read, _)| read + 1).collect();
-        assert_eq!(moves, [20, 40, 60, 80, 100], "{scheme}");
-        assert_eq!(moved(device.as_ref()), (5, 0), "{scheme}");
-        assert_eq!(count(device.as_ref(), Event::RefreshedAtOnce), 5, "{scheme}");
-    }
-}
-
 /// A move behind a request is that move and nothing else: what gaps have begun, or would do, is left
 /// for gaps. It was another step of theirs.
 #[test]
@@ -120,24 +100,6 @@ fn what_cannot_wait_is_moved_alone() {
     after_gap(device, &config, (Op::Read, 0), SECOND);
     assert!(collected(device) > before, "the next gap goes on with it");
     device.audit().expect("the device is sound");
-}
-
-/// Schemes that hold data in memory move what cannot wait too.
-#[test]
-fn no_page_map_waits_for_a_gap() {
-    for (scheme, own) in [("leaftl", "leaftl.buffer_bytes"), ("aps", ""), ("jtl", "")] {
-        let own: Vec<(&str, &str)> =
-            Some((own, "1B")).filter(|_| !own.is_empty()).into_iter().collect();
-        let (config, mut device) = device(scheme, &[&[TEN], &own[..]].concat());
-        fill(device.as_mut(), &config);
-        (0..40).for_each(|_| {
-            (0..32).for_each(|page| submit(device.as_mut(), &config, Op::Read, page));
-        });
-        assert!(count(device.as_ref(), Event::RefreshedAtOnce) > 0, "{scheme}");
-        let (for_reads, _) = moved(device.as_ref());
-        assert_eq!(count(device.as_ref(), Event::RefreshedAtOnce), for_reads, "{scheme}");
-        device.audit().unwrap_or_else(|error| panic!("{scheme}: {error}"));
-    }
 }
 
 /// `gc.idle_pages` is of what is refreshed as well, where gaps are used for nothing else.

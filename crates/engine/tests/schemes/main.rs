@@ -52,6 +52,7 @@ mod nk;
 mod numbers;
 mod observe_adapt;
 mod ram_limits;
+mod refreshed;
 mod refused;
 mod replacement_block;
 mod reserve_last;
