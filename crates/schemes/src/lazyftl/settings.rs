@@ -158,3 +158,71 @@ impl Sizes {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ftlab_flash::settings::Groups as _;
+
+    /// Two planes, 10,000 logical blocks of 64 pages of 2 KiB, and so many blocks.
+    fn config(blocks: u64, pairs: &[(&str, &str)]) -> Config {
+        let mut config = Config::default();
+        config.set("device.channels", "2").expect("legal");
+        pairs.iter().for_each(|(key, value)| config.set(key, value).expect("legal"));
+        config.device.set_capacity(10_000 * 64 * 2048, blocks);
+        config
+    }
+
+    fn sizes(pairs: &[(&str, &str)]) -> Sizes {
+        Sizes::of(&config(12_000, pairs))
+    }
+
+    /// 3 % are 300 blocks. Beside their pages the UMT has places for three blocks a plane, for a block's
+    /// trimmed pages, and for the page that is being written.
+    #[test]
+    fn the_area_is_a_share_of_the_logical_blocks() {
+        let config = config(12_000, &[("lazyftl.cba_percent", "34")]);
+        let sizes = Sizes::of(&config);
+        let entries = (150 + 3) * 2 * 64 + 64 + 1;
+        let expected =
+            Sizes { area: 150, cold: Some(51), entries, trimmed: 64, gmt_pages: GMT_PAGES as u32 };
+        assert_eq!(sizes, expected);
+        assert_eq!(sizes.umt_bytes(&config), 150 * 2 * 64 * 8);
+        assert_eq!(sizes.reserve_bytes(&config), (3 * 2 * 64 + 65) * 8);
+        assert_eq!(sizes.recovered(&config), entries - 2 * 64);
+    }
+
+    /// More places than there are pages are of no use.
+    #[test]
+    fn an_area_of_everything_has_a_place_for_every_page() {
+        let Sizes { area, entries, gmt_pages, .. } =
+            sizes(&[("lazyftl.uba_cba_blocks", "100000"), ("lazyftl.gmt_cache_pages", "2000")]);
+        assert_eq!((area, entries, gmt_pages), (50_000, 640_000 + 2 * 64 + 65, 1250));
+    }
+
+    /// A block of the area takes 512 bytes, the places beside it 3592, a GMT page 2048. Of 100,000 bytes
+    /// half are the area's, 97 blocks; of 9000 bytes what the places and a GMT page leave, 6 blocks.
+    #[test]
+    fn memory_bounds_the_area_and_the_pages_of_the_map_get_the_rest() {
+        for (bytes, area, gmt_pages) in [("100000B", 48, 23), ("9000B", 3, 1), ("1000B", 2, 1)] {
+            let found = sizes(&[("device.ram_bytes", bytes)]);
+            assert_eq!((found.area, found.gmt_pages), (area, gmt_pages), "{bytes}");
+        }
+    }
+
+    /// 6 blocks, the places beside them, and two GMT pages: 3072 + 3592 + 4096 bytes.
+    #[test]
+    fn what_memory_does_not_hold_is_refused() {
+        let checked = |bytes| {
+            let pairs = [
+                ("lazyftl.uba_cba_blocks", "6"),
+                ("lazyftl.gmt_cache_pages", "2"),
+                ("device.ram_bytes", bytes),
+            ];
+            Sizes::check(&config(12_000, &pairs)).map_err(|why| why.to_string())
+        };
+        assert_eq!(checked("10760B"), Ok(()));
+        let why = checked("10759B").expect_err("a byte is missing");
+        assert!(why.contains("take 10760 bytes, device.ram_bytes leaves 10759"), "{why}");
+    }
+}
