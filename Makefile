@@ -39,18 +39,21 @@ SMALL_DEVICES := MALLOC_TRIM_THRESHOLD_=268435456 MALLOC_MMAP_THRESHOLD_=3355443
 unexport FTLAB_ONLY
 
 .PHONY: demo build test tests built-tests test-long check fmt bench cost memory scaling pgo fuzz fuzz-brief fuzz-long docs book book-test browser clients test-clients reproduce quick linted-tests package wheel wheel-here stubs python-test notebooks notebooks-test test-cluster test-mutants test-mutants-sample clean \
-    browser-report browser-workload browser-papers browser-explore browser-sweep browser-drive
+    browser-report browser-workload browser-calibration browser-papers browser-explore browser-sweep browser-drive
 
 build: ## the release binary, target/release/ftlab
 	$(CARGO) build --release --locked $(PACKAGES)
 
-demo: build ## compares six schemes on a bundled workload, looks into it, and writes pages to out/demo
+demo: build ## compares six schemes on a bundled workload, looks into it, fits a device to a drive, and writes pages to out/demo
 	rm -rf $(DEMO)
 	$(FTLAB) compare --schemes ideal_page,dftl,fast,last,superblock,adapt --device dftl2014 \
 	    --capacity 256MiB --set device.over_provisioning=7% --workload oltp_demo \
 	    --precondition warmup:1000000 --verify --probe 100000:400 --out $(DEMO)
 	$(FTLAB) trace inspect oltp_demo --device dftl2014 --html $(DEMO)/workload.html --json \
 	    > $(DEMO)/workload.json
+	$(FTLAB) calibrate crates/lab/tests/lab/fio/intel_d3_s4610.json --base tlc_nvme \
+	    --set host.queue_depth=32 --channels 4 --dies 4 --planes 2 --precondition fill --requests 500 \
+	    --out $(DEMO)/drive.toml --html $(DEMO)/drive.html --json > $(DEMO)/drive.json
 	@echo "The report: $(DEMO)/report.html, its workload: $(DEMO)/workload.html"
 
 quick: build ## the quick set of the papers' experiments; its verdicts must be the known ones
@@ -95,10 +98,11 @@ tests: ## the tests of every crate
 	$(SMALL_DEVICES) $(CARGO) test --locked --workspace --no-fail-fast
 
 test-long: export PACKAGES = $(PYTHON_PACKAGES)
-test-long: bench ## what takes longer than CI may: the benchmark's full device, packed crates compiled with nothing beside them, every cut of every variant and 100000 in long runs of each family, machines that fail under a drive, pages at all widths, a quarter of an hour of fuzzing
+test-long: bench ## what takes longer than CI may: the benchmark's full device, packed crates compiled with nothing beside them, every cut of every variant and 100000 in long runs of each family, machines that fail under a drive, intervals of many calibrations, pages at all widths, a quarter of an hour of fuzzing
 	FTLAB_ALL_CUTS=1 $(SMALL_DEVICES) $(CARGO) test --locked -p ftlab-engine --test conformance -- --show-output
 	FTLAB_ALL_CUTS=1 $(CARGO) test --locked -p ftlab --test cli -- tail::trace_events_are_those_of_the_probe
 	$(CARGO) test --locked -p ftlab-drive --lib -- --ignored
+	$(CARGO) test --locked -p ftlab-lab --test lab -- --ignored
 	tests/packages.sh --alone
 	$(MAKE) demo quick
 	FTLAB_ALL_WIDTHS=1 $(MAKE) browser
@@ -252,12 +256,14 @@ $(MDBOOK):
 	$(CARGO) install --locked --no-default-features --features search --version $(MDBOOK_VERSION) \
 	    --root target/tools/mdbook-$(MDBOOK_VERSION) mdbook
 
-browser: $(addprefix browser-,report workload papers explore sweep drive) ## opens the pages of demo and quick set, and that of a drive, in Debian's chromium; with -j2 two at a time
+browser: $(addprefix browser-,report workload calibration papers explore sweep drive) ## opens the pages of demo and quick set, and that of a drive, in Debian's chromium; with -j2 two at a time
 
 browser-report:
 	tests/browser/run.sh $(DEMO)/report.html $(DEMO)/results.json
 browser-workload:
 	tests/browser/run.sh $(DEMO)/workload.html $(DEMO)/workload.json
+browser-calibration:
+	tests/browser/run.sh $(DEMO)/drive.html $(DEMO)/drive.json
 browser-papers:
 	tests/browser/run.sh $(QUICK)/report.html $(QUICK)/claims.json
 browser-explore:

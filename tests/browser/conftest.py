@@ -61,13 +61,15 @@ def own_checks(path):
     found = read_results(path)
     if isinstance(found, dict) and "map_cache" in found and "lru_stack" in found:
         return "test_inspection.py"
+    if isinstance(found, dict) and found.get("schema") == "ftlab-calibration/1":
+        return "test_calibration.py"
     if isinstance(found, list) and all("verdict" in claim for claim in found):
         return "test_reproduction.py"
     return None
 
 
 def pytest_ignore_collect(collection_path, config):
-    """The pages of inspections, reproductions and many runs have checks of their own, and none of a report's."""
+    """The pages of inspections, calibrations, reproductions and many runs have checks of their own, and none of a report's."""
     name = collection_path.name
     if not name.startswith("test_"):
         return None
@@ -75,7 +77,7 @@ def pytest_ignore_collect(collection_path, config):
         return name not in {"test_live.py", "test_every_page.py"} or None
     own = own_checks(config.getoption("results"))
     if own is None:
-        others = {"test_inspection.py", "test_reproduction.py", "test_explore.py", "test_sweep.py",
+        others = {"test_inspection.py", "test_calibration.py", "test_reproduction.py", "test_explore.py", "test_sweep.py",
                   "test_live.py"}
         return name in others or None
     # A reproduction is many pages, which its own checks open one after another.

@@ -1,6 +1,6 @@
 #!/bin/sh
 # Opens a report in a headless browser and checks it against the results it was made from; so with
-# the page of `ftlab trace inspect --html` and its JSON, the pages of `ftlab reproduce` and claims.json, and the page of `ftlab explore` and the folder
+# the pages of `ftlab trace inspect --html` and `ftlab calibrate --html` and their JSON, the pages of `ftlab reproduce` and claims.json, and the page of `ftlab explore` and the folder
 # of its runs, and the page of a sweep and its folder.
 #   tests/browser/run.sh REPORT.html RESULTS.json|RESULTS
 # With --drive the page of a drive that `ftlab serve --http` serves, while fio writes to it.

@@ -7,6 +7,15 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 
+pub use runs::{DeviceArguments, MeetingArguments, RecordingArguments, SimulationArguments, Until};
+pub use trace::{
+    CompareWorkloadsArguments, ConvertArguments, CountingArguments, FindSubsetArguments,
+    FitArguments, InspectArguments, TraceCommand,
+};
+
+mod runs;
+mod trace;
+
 /// The version, and the commit that the command was built from.
 const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), " (", env!("FTLAB_COMMIT"), ")");
 
@@ -39,6 +48,9 @@ pub enum Command {
     Sweep(SweepArguments),
     /// Serve a simulated drive as a network block device (NBD), with real data behind it
     Serve(ServeArguments),
+    /// Fit a device to what fio measured on a real drive: topology and times, each with its
+    /// interval
+    Calibrate(CalibrateArguments),
     /// Bytes of memory by structure, without a run
     Ram(RamArguments),
     /// Repeat the experiments of the papers and set measured beside published
@@ -129,126 +141,6 @@ pub enum Listing {
     Experiments,
 }
 
-/// `ftlab trace`.
-#[derive(Debug, Subcommand)]
-pub enum TraceCommand {
-    /// Say what is in a trace, before any run
-    Inspect(InspectArguments),
-    /// Convert a trace to ftlab's CSV, or to its compact binary when OUT ends in .ftb (compressed
-    /// with .gz or .zst behind that)
-    Convert(ConvertArguments),
-    /// Search the units of a trace for those that together have a stand-in's statistics
-    FindSubset(FindSubsetArguments),
-    /// Learn a generator from a trace: a workload file whose requests have its statistics
-    Fit(FitArguments),
-    /// Statistics of two workloads side by side
-    Compare(CompareWorkloadsArguments),
-}
-
-/// `ftlab trace fit`.
-#[derive(Debug, Args)]
-pub struct FitArguments {
-    /// Trace file, folder or glob of parts, bundled workload, or inline spec
-    pub file: String,
-    /// New workload file, for --workload FILE.toml
-    #[arg(short, long, value_name = "FILE.toml")]
-    pub output: PathBuf,
-    /// How the trace is read.
-    #[command(flatten)]
-    pub reading: ReadingArguments,
-}
-
-/// `ftlab trace compare`.
-#[derive(Debug, Args)]
-pub struct CompareWorkloadsArguments {
-    /// Trace file, folder or glob of parts, bundled workload, workload file, or inline spec
-    pub a: String,
-    /// The same
-    pub b: String,
-    /// As JSON
-    #[arg(long)]
-    pub json: bool,
-    /// Page of the footprint and of reuse: a multiple of 512 bytes up to 16 MiB (default: 4 KiB)
-    #[arg(long, value_name = "BYTES", allow_negative_numbers = true)]
-    pub page_size: Option<String>,
-    /// How those of the two are read that are traces.
-    #[command(flatten)]
-    pub reading: ReadingArguments,
-}
-
-/// `ftlab trace find-subset`.
-#[derive(Debug, Args)]
-pub struct FindSubsetArguments {
-    /// Trace file, folder or glob of parts
-    pub file: String,
-    /// The stand-in whose published statistics are looked for
-    #[arg(long, value_name = "NAME", default_value = "financial")]
-    pub like: String,
-    /// As JSON
-    #[arg(long)]
-    pub json: bool,
-    /// How the trace is read.
-    #[command(flatten)]
-    pub reading: ReadingArguments,
-}
-
-/// `ftlab trace inspect`.
-#[derive(Debug, Args)]
-pub struct InspectArguments {
-    /// Trace file, folder or glob of parts, `-`, bundled workload, or inline spec
-    pub file: String,
-    /// As JSON
-    #[arg(long)]
-    pub json: bool,
-    /// Write a page with charts to this new file; it opens offline
-    #[arg(long, value_name = "FILE")]
-    pub html: Option<PathBuf>,
-    /// What is counted.
-    #[command(flatten)]
-    pub counting: CountingArguments,
-    /// How the trace is read.
-    #[command(flatten)]
-    pub reading: ReadingArguments,
-}
-
-/// What an inspection counts in.
-#[derive(Debug, Args)]
-#[command(next_help_heading = "Counting")]
-pub struct CountingArguments {
-    /// Count in the pages and erase blocks of this device (default: 4 KiB and 256 KiB)
-    #[arg(long, value_name = "NAME|FILE.toml")]
-    pub device: Option<String>,
-    /// Page of the footprint, the LRU stack and the map: a multiple of 512 bytes up to 16 MiB
-    /// (default: 4 KiB, or the device's)
-    #[arg(long, value_name = "BYTES", allow_negative_numbers = true)]
-    pub page_size: Option<String>,
-    /// Entries of a translation page (default: one per 4 bytes of a page; 1024 of 4 KiB)
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
-    pub map_entries: Option<u32>,
-    /// Also list these sizes of a cache of map entries, with the exact misses
-    #[arg(long, value_name = "N,N", value_delimiter = ',',
-          value_parser = clap::value_parser!(u64).range(1..))]
-    pub cache_entries: Vec<u64>,
-    /// Also list these sizes of a cache of whole translation pages, with the exact misses
-    #[arg(long, value_name = "N,N", value_delimiter = ',',
-          value_parser = clap::value_parser!(u64).range(1..))]
-    pub cache_pages: Vec<u64>,
-}
-
-/// `ftlab trace convert`.
-#[derive(Debug, Args)]
-pub struct ConvertArguments {
-    /// Trace file, folder or glob of parts, `-`, or inline spec
-    #[arg(value_name = "IN")]
-    pub input: String,
-    /// New file
-    #[arg(value_name = "OUT")]
-    pub output: PathBuf,
-    /// How the trace is read.
-    #[command(flatten)]
-    pub reading: ReadingArguments,
-}
-
 /// How a trace is read.
 #[derive(Clone, Debug, Default, Args)]
 #[command(next_help_heading = "Reading the trace")]
@@ -291,117 +183,6 @@ pub struct ReadingArguments {
     /// the first one is an error)
     #[arg(long, value_name = "N", default_value_t = 0, allow_negative_numbers = true)]
     pub skip_bad: u64,
-}
-
-/// The device and its settings.
-#[derive(Clone, Debug, Args)]
-#[command(next_help_heading = "Device")]
-pub struct DeviceArguments {
-    /// Bundled device, or a TOML file of your own
-    #[arg(long, value_name = "NAME|FILE.toml")]
-    pub device: String,
-    /// Exported capacity, such as 512MiB, 16GiB or 1TiB (powers of 1024; GB and TB: of 1000); auto:
-    /// what the workload needs
-    #[arg(long, value_name = "BYTES|auto", allow_negative_numbers = true)]
-    pub capacity: Option<String>,
-    /// Host write buffer in front of the scheme (see `ftlab list buffers`)
-    #[arg(long, value_name = "NAME")]
-    pub buffer: Option<String>,
-    /// Override any setting (see `ftlab list keys`); repeatable
-    #[arg(long = "set", value_name = "KEY=VALUE")]
-    pub set: Vec<String>,
-}
-
-/// What every run takes.
-#[derive(Clone, Debug, Args)]
-pub struct SimulationArguments {
-    /// Trace file, folder or glob of parts, `-`, bundled workload, or inline spec such as
-    /// randwrite:bs=4k,span=80%,count=2x
-    #[arg(long, value_name = "WORKLOAD")]
-    pub workload: String,
-    /// The device and its settings.
-    #[command(flatten)]
-    pub device: DeviceArguments,
-    /// How the workload meets the device.
-    #[command(flatten)]
-    pub meeting: MeetingArguments,
-    /// How the trace is read.
-    #[command(flatten)]
-    pub reading: ReadingArguments,
-}
-
-/// How the workload meets the device.
-#[derive(Clone, Debug, Args)]
-#[command(next_help_heading = "Run")]
-pub struct MeetingArguments {
-    /// Trace addresses on the device: strict | modulo | dense
-    #[arg(long, value_name = "MODE", default_value = "strict")]
-    pub address: String,
-    /// none | fill | touch | wipc | prefix:N | warmup:N | random:Nx | steady[:Nx] | model |
-    /// snapshot:FILE, per scheme: touch,SCHEME=fill, and for map caches cache=clean|warm|cold
-    /// (clean unless the workload itself prepared: prefix, warmup)
-    #[arg(long, value_name = "MODE", default_value = "none")]
-    pub precondition: String,
-    /// trace | trace:SCALE (0.5 = twice as fast) | asap | closed:DEPTH
-    #[arg(long, value_name = "MODE")]
-    pub timing: Option<String>,
-    /// SRAM of the controller, or as much as another scheme takes: like:SCHEME[.structure]
-    #[arg(long, value_name = "BYTES|like:SCHEME", allow_negative_numbers = true)]
-    pub ram: Option<String>,
-    /// Leave out schemes that need more than --ram
-    #[arg(long)]
-    pub ram_strict: bool,
-    /// Compare every read with what was written last
-    #[arg(long)]
-    pub verify: bool,
-    /// Repeat the workload until so many blocks died of age that the device cannot go on
-    /// (device.endurance_cycles, wear.policy)
-    #[arg(long, value_name = "END")]
-    pub until: Option<Until>,
-    /// Run the workload N times, each pass when the one before is done; it ends early if the device
-    /// is worn out
-    #[arg(long = "loop", value_name = "N", conflicts_with = "until",
-          value_parser = clap::value_parser!(u64).range(1..))]
-    pub passes: Option<u64>,
-    /// Seed of every random stream (an inline spec has its own)
-    #[arg(long, value_name = "N", default_value_t = 1, allow_negative_numbers = true)]
-    pub seed: u64,
-    /// No progress bar
-    #[arg(long)]
-    pub quiet: bool,
-    /// Equal runs are equal bytes: time and memory are 0, machine and date empty
-    #[arg(long)]
-    pub reproducible: bool,
-}
-
-/// What is written down about single requests.
-#[derive(Clone, Debug, Default, Args)]
-#[command(next_help_heading = "Single requests")]
-pub struct RecordingArguments {
-    /// A row per request, to a new file that ends in .csv or .parquet (compare: a file per scheme,
-    /// FILE-SCHEME.csv, with --unit each FILE-unit-N-SCHEME.csv)
-    #[arg(long, value_name = "FILE")]
-    pub requests_out: Option<PathBuf>,
-    /// COUNT requests from the one numbered FROM (first: 0) under the microscope, in results.json
-    /// and the report (run: in --json)
-    #[arg(long, value_name = "FROM:COUNT", allow_negative_numbers = true)]
-    pub probe: Option<String>,
-    /// Why the slowest are slow: what the time of the slowest 1 % and 0.1 % went into, and the ten
-    /// worst requests one by one (simulating takes up to three times as long)
-    #[arg(long)]
-    pub tail: bool,
-    /// What the device did for the requests of --probe, else for the first 2000, as trace events
-    /// for Perfetto (ui.perfetto.dev), to a new file that ends in .json (compare:
-    /// FILE-SCHEME.json); at most 30,000 operations
-    #[arg(long, value_name = "FILE")]
-    pub trace_out: Option<PathBuf>,
-}
-
-/// When a run ends, if not with its workload.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Until {
-    /// When the device is worn out
-    WornOut,
 }
 
 /// `ftlab run`.
@@ -567,6 +348,65 @@ impl CompareArguments {
     pub fn jobs(&self) -> Option<NonZero<usize>> {
         self.jobs.and_then(|jobs| NonZero::new(usize::from(jobs)))
     }
+}
+
+/// `ftlab calibrate`.
+#[derive(Debug, Args)]
+pub struct CalibrateArguments {
+    /// What fio wrote with --output-format=json+ (or json); several files are taken together
+    #[arg(value_name = "FIO.json", required_unless_present = "job_file")]
+    pub files: Vec<String>,
+    /// Print the job file that measures a drive, and end; running it destroys what the drive holds
+    #[arg(long, conflicts_with_all = ["files", "base", "out", "html", "json", "buffer", "set",
+          "channels", "dies", "planes", "precondition", "requests", "seed", "jobs", "quiet"])]
+    pub job_file: bool,
+    /// The device to begin with: bundled, or a TOML file; what is not fitted is taken from it
+    #[arg(long, value_name = "NAME|FILE.toml", required_unless_present = "job_file")]
+    pub base: Option<String>,
+    /// Write the device to this new file, for --device FILE.toml
+    #[arg(long, value_name = "FILE.toml", required_unless_present = "job_file")]
+    pub out: Option<PathBuf>,
+    /// Write a page with measured against simulated curves to this new file; it opens offline
+    #[arg(long, value_name = "FILE")]
+    pub html: Option<PathBuf>,
+    /// As JSON
+    #[arg(long)]
+    pub json: bool,
+    /// Write buffer of the drive (see `ftlab list buffers`)
+    #[arg(long, value_name = "NAME")]
+    pub buffer: Option<String>,
+    /// Override any setting of the base (see `ftlab list keys`); repeatable
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    pub set: Vec<String>,
+    /// Channels to try (default: powers of two from a quarter to four times the base's)
+    #[arg(long, value_name = "N,N", value_delimiter = ',',
+          value_parser = clap::value_parser!(u32).range(1..=256))]
+    pub channels: Vec<u32>,
+    /// Dies of a package to try, alike
+    #[arg(long, value_name = "N,N", value_delimiter = ',',
+          value_parser = clap::value_parser!(u32).range(1..=64))]
+    pub dies: Vec<u32>,
+    /// Planes of a die to try, alike
+    #[arg(long, value_name = "N,N", value_delimiter = ',',
+          value_parser = clap::value_parser!(u32).range(1..=16))]
+    pub planes: Vec<u32>,
+    /// State of the drive before probes that write, as of `run` (default: as the job file leaves
+    /// it: full before writes in order, steady before random ones)
+    #[arg(long, value_name = "MODE")]
+    pub precondition: Option<String>,
+    /// Requests of a probe that are simulated (large ones: fewer); more take longer and err less
+    #[arg(long, value_name = "N", default_value_t = 4000,
+          value_parser = clap::value_parser!(u64).range(100..=1_000_000))]
+    pub requests: u64,
+    /// Seed of the simulated devices
+    #[arg(long, value_name = "N", default_value_t = 1, allow_negative_numbers = true)]
+    pub seed: u64,
+    /// Simulations side by side (default: as many as cores)
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
+    pub jobs: Option<u16>,
+    /// No progress bar
+    #[arg(long)]
+    pub quiet: bool,
 }
 
 /// `ftlab ram`.

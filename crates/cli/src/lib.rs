@@ -6,6 +6,7 @@
 //! option, what can be listed, and the commit.
 
 mod arguments;
+mod calibrate;
 mod compare;
 mod completions;
 mod conversion;
@@ -71,6 +72,7 @@ fn obey(arguments: &Arguments) -> u8 {
         Command::Compare(typed) => compare::compare(typed, &watch),
         Command::Sweep(typed) => sweep::sweep(typed, &watch),
         Command::Serve(typed) => serve::serve(typed, &watch),
+        Command::Calibrate(typed) => calibrate::calibrate(typed, &watch),
         Command::Ram(typed) => ram::ram(typed),
         Command::Reproduce(typed) => reproduce::reproduce(typed, &watch),
         Command::Explore(typed) => explore::explore(typed, &watch),

@@ -33,14 +33,34 @@ pub struct Device {
 /// Unknown names, with the nearest; files that cannot be read; keys and values that are not legal,
 /// with their line.
 pub fn find(name: &str) -> Result<Device> {
+    let DeviceText { file, stem, text } = text_of(name)?;
+    parse(&file, &stem, &text)
+}
+
+/// A device file as it is written.
+pub(crate) struct DeviceText {
+    /// Where it is, for messages.
+    pub file: String,
+    /// Its name without the extension.
+    pub stem: String,
+    /// Its content.
+    pub text: String,
+}
+
+/// The text of a device, named as for [`find`].
+pub(crate) fn text_of(name: &str) -> Result<DeviceText> {
     if is_path(name) {
         let text = std::fs::read_to_string(name)
             .map_err(|error| Error::usage(format!("{name}: cannot be read ({error})")))?;
-        let stem = Path::new(name).file_stem().unwrap_or_default().to_string_lossy();
-        return parse(name, &stem, &text);
+        let stem = Path::new(name).file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        return Ok(DeviceText { file: name.to_owned(), stem, text });
     }
     match DEVICES.iter().find(|device| device.name == name) {
-        Some(Bundled { name, text }) => parse(&format!("config/devices/{name}.toml"), name, text),
+        Some(Bundled { name, text }) => Ok(DeviceText {
+            file: format!("config/devices/{name}.toml"),
+            stem: (*name).to_owned(),
+            text: (*text).to_owned(),
+        }),
         None => {
             let names: Vec<&str> = DEVICES.iter().map(|device| device.name).collect();
             let unknown = Error::unknown("device", name, &names);

@@ -29,6 +29,7 @@
 //! ```
 
 mod bundled;
+pub mod calibrate;
 mod compare;
 pub mod devices;
 mod error;

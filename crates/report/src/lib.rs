@@ -6,6 +6,7 @@
 //! table, on the page and in the CSV is its path in the JSON.
 
 pub mod asked;
+pub mod calibration;
 mod data_classes;
 pub mod derive;
 pub mod describe;

@@ -3,6 +3,7 @@
 mod common;
 
 mod buffers;
+mod calibrate;
 mod classification;
 mod commands;
 mod explore;

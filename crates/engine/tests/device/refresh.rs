@@ -1,5 +1,5 @@
-//! Read disturb and retention on devices: what is moved, when and how often, what a power cut leaves
-//! of counts and ages, and where the settings mean nothing.
+//! Read disturb and retention on devices: what is moved, when and how often, what a power cut
+//! leaves of counts and ages, and where the settings mean nothing.
 
 use crate::common::outcome::same;
 use crate::common::{config, fill, open, pages, place, submit, tiny, version};
@@ -73,8 +73,8 @@ fn reads_of_one_page_move_its_block_once_per_limit() {
     }
 }
 
-/// A move behind a request is that move and nothing else: what gaps have begun, or would do, is left
-/// for gaps. It was another step of theirs.
+/// A move behind a request is that move and nothing else: what gaps have begun, or would do, is
+/// left for gaps. It was another step of theirs.
 #[test]
 fn what_cannot_wait_is_moved_alone() {
     let gaps = [("gc.mode", "both"), ("gc.idle_pages", "1"), ("gc.least_invalid", "0")];
@@ -193,7 +193,8 @@ fn data_that_is_twice_too_old_does_not_wait_for_a_gap() {
     assert_eq!(count(device.as_ref(), Event::RefreshedAtOnce), for_age);
 }
 
-/// A block that the host writes to is closed early, and its page moves; the next write opens another.
+/// A block that the host writes to is closed early, and its page moves; the next write opens
+/// another.
 #[test]
 fn an_open_block_is_closed_early() {
     let (config, mut device) = device("ideal_page", &[TEN]);
@@ -231,8 +232,8 @@ fn map_blocks_are_refreshed() {
     device.audit().expect("the device is sound");
 }
 
-/// Counts and ages outlive a cut; what recovery reads counts like all reads, and what the device was
-/// off adds to the age of its data.
+/// Counts and ages outlive a cut; what recovery reads counts like all reads, and what the device
+/// was off adds to the age of its data.
 #[test]
 fn counts_and_ages_outlive_a_power_cut() {
     let set = [("refresh.reads", "100"), ("refresh.days", "3"), ("refresh.off_days", "2")];
@@ -257,8 +258,8 @@ fn counts_and_ages_outlive_a_power_cut() {
     assert_eq!(moved(device.as_ref()), (1, 1), "a day and a half, and two off");
 }
 
-/// What nobody refreshes costs more and more retries, as its reads, its age and its wear say; what is
-/// refreshed does not.
+/// What nobody refreshes costs more and more retries, as its reads, its age and its wear say; what
+/// is refreshed does not.
 #[test]
 fn reads_of_worn_cells_cost_retries() {
     let part = [("refresh.p0", "0.01"), ("nand.read_retries", "1"), ("refresh.reads", "1000")];
@@ -341,8 +342,8 @@ fn a_block_of_a_cache_is_folded() {
     device.audit().expect("the device is sound");
 }
 
-/// A worn block bears less: of a hundred reads eight fewer for each tenth of its life that is used, with
-/// a slope of 0.8.
+/// A worn block bears less: of a hundred reads eight fewer for each tenth of its life that is used,
+/// with a slope of 0.8.
 #[test]
 fn a_worn_block_bears_fewer_reads() {
     let set = [("refresh.wear_slope", "0.8"), ("device.endurance_cycles", "10")];
@@ -404,7 +405,8 @@ fn dead_blocks_keep_no_gap_busy() {
     assert!(moved(device.as_ref()).1 > 0);
 }
 
-/// What disturbs is sensing: the other units of a flash page that is in the register come from there.
+/// What disturbs is sensing: the other units of a flash page that is in the register come from
+/// there.
 #[test]
 fn units_that_come_from_a_register_disturb_nothing() {
     let unit = [("device.page_bytes", "2048"), ("device.mapping_unit", "512")];

@@ -2,6 +2,7 @@
 
 mod common;
 
+mod calibration;
 mod clocks;
 mod devices;
 mod experiments;

@@ -177,8 +177,8 @@ mod tests {
         Sizes::of(&config(12_000, pairs))
     }
 
-    /// 3 % are 300 blocks. Beside their pages the UMT has places for three blocks a plane, for a block's
-    /// trimmed pages, and for the page that is being written.
+    /// 3 % are 300 blocks. Beside their pages the UMT has places for three blocks a plane, for a
+    /// block's trimmed pages, and for the page that is being written.
     #[test]
     fn the_area_is_a_share_of_the_logical_blocks() {
         let config = config(12_000, &[("lazyftl.cba_percent", "34")]);
@@ -200,8 +200,9 @@ mod tests {
         assert_eq!((area, entries, gmt_pages), (50_000, 640_000 + 2 * 64 + 65, 1250));
     }
 
-    /// A block of the area takes 512 bytes, the places beside it 3592, a GMT page 2048. Of 100,000 bytes
-    /// half are the area's, 97 blocks; of 9000 bytes what the places and a GMT page leave, 6 blocks.
+    /// A block of the area takes 512 bytes, the places beside it 3592, a GMT page 2048. Of 100,000
+    /// bytes half are the area's, 97 blocks; of 9000 bytes what the places and a GMT page leave, 6
+    /// blocks.
     #[test]
     fn memory_bounds_the_area_and_the_pages_of_the_map_get_the_rest() {
         for (bytes, area, gmt_pages) in [("100000B", 48, 23), ("9000B", 3, 1), ("1000B", 2, 1)] {
