@@ -318,7 +318,8 @@ impl Scheme for CaSsd {
         after: When,
     ) -> Result<(Self, When), Fault> {
         let owners = PageOwners::of(entries, board.geometry().pages());
-        // What a cut came between: a page that moved, a value whose page died.
+        // Map and values change between two operations of the flash, so that a cut leaves both alike;
+        // what they say of a page is asked of both all the same.
         values.retain(|tag, ppn| owners.first(ppn).is_some() && held(board, ppn) == (tag, false));
         let table = Table { owners, values, changed: 0 };
         let how = (threshold(config), seed);

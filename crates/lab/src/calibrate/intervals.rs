@@ -7,19 +7,21 @@
 //! in common (clustered, with each probe's residuals freed of its own pull: CR3, the jackknife of
 //! Bell and McCaffrey 2002), and one of an error that all figures of a probe share and of one of
 //! each figure, whose sizes come from all probes together, each by how much is expected of it, and
-//! are no less than what is expected. Student's quantile has, of each parameter, the degrees of
-//! freedom of the variance that its own probes make (Satterthwaite 1946): probes of which next to
-//! nothing is expected do not make surer what others decide.
+//! are no less than what is expected. Student's quantile has, of each parameter, degrees of freedom
+//! by what its variance consists of (Satterthwaite 1946): probes of which next to nothing is expected
+//! do not make surer what others decide. Limit: the sizes of errors are those of all probes together,
+//! so that a parameter that two or three worse ones decide is known less well than its interval says.
 //!
 //! Slopes are taken anew for this: to both sides, under several draws of what is drawn by lot,
 //! since a simulation answers a small step with as large an accident. Slopes of a probe that are no
 //! larger than their accidents count as none; a parameter that is left with none, or with none that
 //! the others have not, has no interval. Linear theory knows of no end of where a parameter is
 //! looked for: one that lies on its end, as far as the fit can tell, is held there, and has no
-//! interval; those of the others are reckoned on that condition.
+//! interval; those of the others are reckoned on that condition. One whose interval reaches over an
+//! end has none either, and is held by nothing.
 
 use crate::calibrate::squares::{self, Fit, Problem, dot, inverse, products};
-use crate::calibrate::yardstick::{Kin, OPEN, Yardstick, by_probe, freedom};
+use crate::calibrate::yardstick::{Kin, Yardstick, by_probe, freedom};
 use crate::error::Result;
 
 /// How far a parameter is moved to either side for its slope.
@@ -108,27 +110,16 @@ impl Sharp {
     }
 
     /// The same with all parameters held that lie on an end, as far as the fit can tell: within the
-    /// difference by which it took slopes, or half of the width of their interval where that tells
-    /// anything. What remains reaches over no end.
+    /// difference by which it took slopes. One that lies further inside stays free, however wide its
+    /// interval: to hold it would say of the others that it is known.
     pub fn holding_ends(mut self, bounds: &[(f64, f64)]) -> Self {
-        let count = self.fit.at.len();
-        self.fit.held = (0..count).map(|i| self.fit.is_held(i)).collect();
-        loop {
-            let (widths, silent) = (self.half_widths(), self.silent());
-            let away = |i: usize| {
-                let (at, (low, high)) = (self.fit.at[i], bounds[i]);
-                f64::min(at - low, high - at)
-            };
-            let is_near = |i: &usize| {
-                let width = if widths[*i] <= OPEN { widths[*i] } else { 0.0 };
-                !self.fit.held[*i] && !silent[*i] && away(*i) < width.max(squares::DIFFERENCE)
-            };
-            let near = (0..count).filter(is_near);
-            let Some(nearest) = near.min_by(|a, b| away(*a).total_cmp(&away(*b))) else {
-                return self;
-            };
-            self.fit.held[nearest] = true;
-        }
+        let silent = self.silent();
+        let is_near = |i: usize| {
+            let (at, (low, high)) = (self.fit.at[i], bounds[i]);
+            !silent[i] && f64::min(at - low, high - at) < squares::DIFFERENCE
+        };
+        self.fit.held = (0..self.fit.at.len()).map(|i| self.fit.is_held(i) || is_near(i)).collect();
+        self
     }
 
     /// Half of the width of each parameter's 95 % confidence interval; infinite where it has no
@@ -285,6 +276,7 @@ fn of_whole(freedom: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::calibrate::yardstick::OPEN;
 
     fn each(count: usize) -> Vec<Kin> {
         (0..count).map(|probe| Kin { probe, pull: 1.0 }).collect()

@@ -88,6 +88,8 @@ pub fn fit(
     let mut fresh = true;
     let mut damping = DAMPING.0;
     let mut converged = false;
+    // Whether a step that damping alone made short was tried without, since one was taken.
+    let mut eased = false;
     for _ in 0..steps {
         let room = room(&at, bounds);
         let step = step(&slopes, &residuals, damping, &room);
@@ -96,9 +98,13 @@ pub fn fit(
         let moved: Vec<f64> = (0..at.len()).map(|i| next[i] - at[i]).collect();
         let longest = moved.iter().fold(0.0_f64, |most, by| most.max(by.abs()));
         if longest < STEP_LEAST {
-            if fresh {
+            if fresh && (eased || damping <= DAMPED_LITTLE) {
                 converged = true;
                 break;
+            }
+            if fresh {
+                (damping, eased) = (DAMPING.0, true);
+                continue;
             }
             (at, residuals, slopes) = with_slopes(problem, &at, bounds)?;
             fresh = true;
@@ -113,7 +119,7 @@ pub fn fit(
                 converged = true;
                 break;
             }
-            (at, residuals, fresh) = (next, there, false);
+            (at, residuals, fresh, eased) = (next, there, false, false);
             damping /= 8.0;
         } else if fresh {
             damping *= 8.0;

@@ -88,7 +88,8 @@ pub fn times(
             _ if at_end(place) => {
                 Err(came_to_the_end(parameter, base, valleys.end(place, bounds[place])))
             }
-            _ => told(best.at[place].exp(), valleys.interval(place)),
+            _ => told(best.at[place].exp(), valleys.interval(place))
+                .and_then(|interval| within(interval, bounds[place])),
         };
         let bound = match (valleys.is_silent(place), valleys.end(place, bounds[place])) {
             (true, _) => settling.settle(parameter, base)?,
@@ -109,6 +110,14 @@ pub fn times(
         tell_sums(&mut all, config, parameters, valleys, &ended);
     }
     Ok(all)
+}
+
+/// An interval, if it reaches over no end of where the time is looked for.
+fn within([low, high]: [f64; 2], (least, most): (f64, f64)) -> StdResult<[f64; 2], String> {
+    match low < least.exp() || high > most.exp() {
+        true => Err("its interval reaches beyond where it is looked for".to_owned()),
+        false => Ok([low, high]),
+    }
 }
 
 /// Why what lies on an end of where it is looked for has no interval; of a parameter of which the
@@ -421,6 +430,16 @@ mod tests {
         assert_eq!(interval.as_ref().unwrap_err(), RAN_OUT);
         assert!(bound.is_none() && together.is_none(), "{all:?}");
         assert!(said.unwrap().ends_with("and none has an interval."));
+    }
+
+    #[test]
+    fn no_interval_reaches_beyond_where_a_time_is_looked_for() {
+        let looked_for = (1_f64.ln(), 8_f64.ln());
+        assert_eq!(within([1.5, 7.5], looked_for), Ok([1.5, 7.5]));
+        for beyond in [[0.9, 2.0], [6.0, 8.1]] {
+            let why = within(beyond, looked_for).unwrap_err();
+            assert!(why.contains("beyond where it is looked for"), "{why}");
+        }
     }
 
     #[test]

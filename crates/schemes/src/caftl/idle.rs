@@ -33,7 +33,8 @@ impl Caftl {
         let hashed = board.hash(self.sha1_time, read);
         let done = match values.sharable(board, value) {
             // Another page: one that is to be hashed is not among those that were.
-            Some(_) => {
+            Some(twin) => {
+                debug_assert_ne!(twin, ppn, "it was not hashed");
                 // Its out-of-band area names one who has it.
                 let owner = owners.first(ppn);
                 self.join(board, (value, owner), hashed)?
