@@ -163,3 +163,43 @@ fn beside(config: &Config, by_page: u64, map: &[(&'static str, u64)]) -> Vec<Ram
     let own = [("block_lists", (zone + by_page) * LISTED), ("access_counts", counts)];
     BlockMapped::ram_use(config, &[&zone_map, map, &own].concat())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ftlab_flash::settings::Groups as _;
+
+    /// Pages of 512 bytes, 128 entries of the map each; so many in a block.
+    fn config(pages_per_block: &str, pairs: &[(&str, &str)]) -> Config {
+        let mut config = Config::default();
+        config.set("device.page_bytes", "512").expect("legal");
+        config.set("device.pages_per_block", pages_per_block).expect("legal");
+        pairs.iter().for_each(|(key, value)| config.set(key, value).expect("legal"));
+        config
+    }
+
+    /// Where blocks and map pages do not end together, one block more begins within a page.
+    #[test]
+    fn the_entries_of_a_logical_block_spread_over_as_many_map_pages() {
+        for (pages, least) in [("4", 1), ("128", 1), ("256", 2), ("96", 2), ("129", 2), ("192", 3)]
+        {
+            let config = config(pages, &[]);
+            assert_eq!(least_cached(&Geometry::new(&config.device)), least, "{pages}");
+        }
+    }
+
+    /// Two map pages at least, and no more than memory leaves.
+    #[test]
+    fn a_cache_that_is_set_holds_a_logical_block_and_fits() {
+        let checked = |cache, ram| {
+            let pairs = [("waftl.pmb_cache_bytes", cache), ("device.ram_bytes", ram)];
+            check_cache(&config("256", &pairs)).map_err(|why| why.to_string())
+        };
+        assert_eq!(checked("1024B", "2000B"), Ok(()));
+        let why = checked("1023B", "2000B").expect_err("less than two pages");
+        assert!(why.contains("up to 2 map pages of 512 bytes, so at least 1024"), "{why}");
+        assert_eq!(checked("2000B", "2000B"), Ok(()));
+        let why = checked("2001B", "2000B").expect_err("more than there is");
+        assert!(why.contains("more than device.ram_bytes leaves for maps, 2000"), "{why}");
+    }
+}
