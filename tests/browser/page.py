@@ -187,6 +187,16 @@ def flatten(value, path=""):
         yield path, value
 
 
+def flat(value, path=""):
+    """Dotted path to scalar, places in arrays counted from 0."""
+    if isinstance(value, (dict, list)):
+        members = value.items() if isinstance(value, dict) else enumerate(value)
+        for key, member in members:
+            yield from flat(member, f"{path}.{key}" if path else str(key))
+    else:
+        yield path, value
+
+
 def has_curves(results):
     """Whether any response took time; else a sentence stands in for the logarithmic chart."""
     return any(point[0] > 0 for run in results for point in run["cdf"]["all"])

@@ -13,16 +13,6 @@ def found(results):
     return results[0]
 
 
-def flat(value, path=""):
-    """Dotted path to scalar, places in arrays counted from 0."""
-    if isinstance(value, (dict, list)):
-        members = value.items() if isinstance(value, dict) else enumerate(value)
-        for key, member in members:
-            yield from flat(member, f"{path}.{key}" if path else str(key))
-    else:
-        yield path, value
-
-
 @pytest.mark.both_widths
 def test_every_view_of_every_chart(fresh, found, shots):
     curves = {(probe["pattern"], probe["bytes"]) for probe in found["probes"]}
@@ -41,7 +31,7 @@ def test_every_view_of_every_chart(fresh, found, shots):
 
 
 def test_numbers_equal_the_json(opened, found):
-    values = dict(flat(found))
+    values = dict(page.flat(found))
     cells = opened.execute_script(page.CELLS)
     shown = {cell["path"] for cell in cells}
     assert {"probes.0.measured.mean_ns", "probes.0.simulated.iops", "parameters.0.base"} <= shown

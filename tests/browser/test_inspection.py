@@ -17,16 +17,6 @@ def found(results):
     return results[0]
 
 
-def flat(value, path=""):
-    """Dotted path to scalar, places in arrays counted from 0."""
-    if isinstance(value, (dict, list)):
-        members = value.items() if isinstance(value, dict) else enumerate(value)
-        for key, member in members:
-            yield from flat(member, f"{path}.{key}" if path else str(key))
-    else:
-        yield path, value
-
-
 @pytest.mark.both_widths
 def test_every_view_of_every_chart(fresh, shots):
     buttons = fresh.find_elements(By.CSS_SELECTOR, ".controls button")
@@ -47,7 +37,7 @@ def test_every_view_of_every_chart(fresh, shots):
 
 
 def test_numbers_equal_the_json(opened, found):
-    values = dict(flat(found))
+    values = dict(page.flat(found))
     cells = opened.execute_script(page.CELLS)
     shown = {cell["path"] for cell in cells}
     assert {"requests", "read_ratio", "footprint_pages", "interarrival.cv"} <= shown

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
-use super::ReadingArguments;
+use super::reading::ReadingArguments;
 
 /// The device and its settings.
 #[derive(Clone, Debug, Args)]

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 
-use super::ReadingArguments;
+use super::reading::ReadingArguments;
 
 /// `ftlab trace`.
 #[derive(Debug, Subcommand)]

@@ -271,8 +271,8 @@ class _SteadyState(_Record):
         """The rounds in numbers; the key is absent when nobody examined it."""
     @property
     def response(self) -> _Trend | None:
-        """Mean response time of all requests over the second half of the measured part, in nanoseconds;
-        the key is absent where the run has too few windows to tell."""
+        """Mean response time of all requests over the second half of the measured part, in
+        nanoseconds; the key is absent where the run has too few windows to tell."""
     @property
     def extra_programs(self) -> _Trend | None:
         """Pages programmed for anything but the host's own data per page written by the host, in the
