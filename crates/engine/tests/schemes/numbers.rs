@@ -25,15 +25,9 @@ const DEVICE: [(&str, &str); 5] = [
     ("device.planes", "2"),
 ];
 
-/// The device of a variant with so much of [`DEVICE`] as it takes.
 fn prepared(variant: &Variant) -> (Config, Box<dyn Device>) {
-    let (row, _) = schemes::find(variant.scheme).expect("it is there");
-    let of = |beside: &[(&str, &str)]| {
-        let config = tiny(variant.scheme, BLOCKS, &[&LATENCIES, beside, variant.pairs].concat());
-        (row.open)(&config, 1).map(|_| config)
-    };
-    let config = of(&DEVICE).or_else(|_| of(&DEVICE[..3])).or_else(|_| of(&[]));
-    let config = config.unwrap_or_else(|error| panic!("{}: {error}", variant.scheme));
+    let pairs = [&LATENCIES, &DEVICE[..], variant.pairs].concat();
+    let config = tiny(variant.scheme, BLOCKS, &pairs);
     let mut device = open(variant.scheme, &config);
     device.verify_reads();
     (config, device)
