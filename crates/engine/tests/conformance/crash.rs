@@ -12,11 +12,12 @@ use crate::common::cuts::{
 use crate::common::faults;
 use crate::common::long_cuts::Long;
 use crate::common::variants::{self, Variant};
-use crate::common::{chosen, mixed, open, tiny};
-use ftlab_engine::board::nand::fault::CutOutcome;
+use crate::common::{chosen, flush, mixed, open, pages, submit, tiny};
+use ftlab_engine::board::nand::fault::{CutOutcome, Fault};
 use ftlab_engine::config::{Config, GcMode};
 use ftlab_engine::request::{Op, Request};
 use ftlab_engine::schemes::{self, Family};
+use ftlab_engine::ssd::DeviceError;
 
 /// Cuts that a workload must have, so that it tells something.
 const LEAST_CUTS: u64 = 50;
@@ -216,6 +217,33 @@ fn devices_survive_a_hundred_cuts_in_a_row() {
         let config = tiny(variant.scheme, blocks, &pairs);
         let scheme = (variant.scheme, keeps(variant.scheme, &config, variant.durable));
         hundred_cuts(scheme, number, &config);
+    }
+}
+
+/// Flushes that are cut between the program of a record and the mark of the one that it replaces:
+/// each leaves both on flash, and none of those that came before keeps room for what it holds.
+#[test]
+fn cut_flushes_leave_no_more_alive_than_a_scheme_declares() {
+    for row in schemes::TABLE.iter().filter(|row| chosen(row.paper.name)) {
+        let name = row.paper.name;
+        let config = tiny(name, LOGICAL_BLOCKS, &[("device.over_provisioning", "15x")]);
+        let mut device = open(name, &config);
+        let mut cuts = 0;
+        for round in 0..20 {
+            submit(device.as_mut(), &config, Op::Write, round % 3);
+            flush(device.as_mut());
+            submit(device.as_mut(), &config, Op::Trim, round % 3);
+            device.board_mut().nand_mut().faults_mut().cut_power_after(0, CutOutcome::Done);
+            match device.submit(&pages(&config, Op::Flush, 0, 1)) {
+                Err(DeviceError::Fault(Fault::PowerCut)) => cuts += 1,
+                Ok(_) => device.board_mut().nand_mut().faults_mut().forget_cut(),
+                Err(error) => panic!("{name}, round {round}: {error}"),
+            }
+            device.power_cycle().unwrap_or_else(|error| panic!("{name}, round {round}: {error}"));
+            device.audit().unwrap_or_else(|error| panic!("{name}, round {round}: {error}"));
+        }
+        // Phase-change memory keeps the trims of CA-SSD: there is nothing to flush.
+        assert_eq!(cuts, if name == "ca_ssd" { 0 } else { 20 }, "{name}: flushes that were cut");
     }
 }
 

@@ -82,6 +82,17 @@ pub const VARIANTS: &[Variant] = &[
         "treeftl",
         &[
             BLOCKS,
+            CHAINS,
+            FRAMES,
+            SEQUENTIAL,
+            ("treeftl.load_on_full_write", "false"),
+            ("io.partial_write", "rmw"),
+        ],
+    ),
+    durable(
+        "treeftl",
+        &[
+            BLOCKS,
             TWO_FRAMES,
             SEQUENTIAL,
             ("treeftl.bypass_map", "flash"),

@@ -4,7 +4,7 @@
 //! given back when its page becomes invalid or is erased.
 
 use super::record::Change;
-use super::state::{OobRead, PageKind};
+use super::state::{BlockState, OobRead, PageKind};
 use super::{Nand, Payload};
 use crate::units::{BlockId, Ppn, zeroed};
 
@@ -159,10 +159,65 @@ impl Nand {
         }
     }
 
+    /// Gives back what pages hold that a recovery did not find to be the newest: where power went
+    /// between a program and the mark of the page that it replaces, both have come through.
+    pub(super) fn forget_superseded(&mut self) {
+        for block in (0..self.geometry.blocks()).map(BlockId) {
+            let BlockState { top, payloads, .. } = *self.state.block(block);
+            let held = if payloads > 0 { top } else { 0 };
+            for offset in 0..held {
+                let ppn = self.geometry.page(block, offset);
+                if !self.state.is_valid(ppn) && self.has_payload(ppn) {
+                    self.give_back_payload(ppn);
+                }
+            }
+        }
+    }
+
     pub(super) fn give_back_payload(&mut self, ppn: Ppn) {
         let slot = self.slot_of(ppn);
         self.payloads.give_back(slot);
         self.record.change(Change::Superseded(ppn));
         self.state.drop_payload(self.geometry.block_of(ppn), ppn);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::board::Board;
+    use crate::board::settings::BoardSettings;
+    use crate::board::when::When;
+    use crate::meter::Cause;
+
+    fn hold(board: &mut Board, ppn: u32, word: u32) {
+        let (what, words) = ((PageKind::TrimRecord, 7), [word]);
+        let payload = Payload::Words(&words);
+        let done = board.program_payload(Ppn(ppn), what, payload, Cause::Trim, When::START);
+        assert!(done.is_ok());
+    }
+
+    /// Three versions of a page in two blocks, none of which was marked before the power went; the
+    /// recovery takes the last one.
+    #[test]
+    fn after_a_recovery_only_the_pages_that_it_found_to_be_newest_hold_what_they_held() {
+        let mut board = Board::new(&BoardSettings::default(), 1, 8);
+        let other_block = board.geometry().pages_per_block;
+        let versions = [0, 1, other_block];
+        for (ppn, word) in versions.into_iter().zip([10, 11, 12]) {
+            hold(&mut board, ppn, word);
+        }
+        board.nand_mut().cut_power();
+        board.power_on();
+        let held = |board: &Board| versions.map(|ppn| board.nand().has_payload(Ppn(ppn)));
+        assert_eq!(held(&board), [true; 3], "a scan may look at each of them");
+        board.nand_mut().revalidate(Ppn(other_block));
+        board.end_recovery();
+        assert_eq!((held(&board), board.nand().payload_pages()), ([false, false, true], 1));
+        assert_eq!(board.nand().payload(Ppn(other_block))[0], 12);
+        // Their block knows that it holds nothing more: what comes next is its own.
+        hold(&mut board, 2, 13);
+        assert_eq!((board.nand().payload_pages(), board.nand().payload(Ppn(2))[0]), (2, 13));
+        assert_eq!(board.nand().payload(Ppn(other_block))[0], 12);
     }
 }

@@ -46,6 +46,7 @@ impl Nand {
 
     pub(in crate::board) fn end_recovery(&mut self) {
         self.recovering = false;
+        self.forget_superseded();
         self.rain_has_recovered();
         self.cells_recovered();
     }
