@@ -112,10 +112,11 @@ test-mutants-sample: $(MUTANTS_VENV)/bin/python ## whether the mutants of a fixe
 	$(SMALL_DEVICES) $(MUTANTS_VENV)/bin/python -B tests/mutants/sample.py
 
 # ROOM: a scheme, or a room of tests/mutants/rooms.py; SECONDS: no longer than this at a time, the next
-# run goes on; SAMPLE=40 instead of a room: a fixed sample over all of them, kept in tests/mutants/sample.json.
+# run goes on; LONGEST: of tests that take so many seconds at most; SAMPLE=40 instead of a room: a
+# fixed sample over all of them, kept in tests/mutants/sample.json.
 test-mutants: $(MUTANTS) $(MUTANTS_VENV)/bin/python ## how many mutants of ROOM its tests notice (docs/mutants.md); the sources are compiled once
 	$(SMALL_DEVICES) $(MUTANTS_VENV)/bin/python -B tests/mutants/run.py --tool $(abspath $(MUTANTS)) \
-	    $(ROOM) $(if $(SECONDS),--seconds $(SECONDS)) $(if $(SAMPLE),--sample $(SAMPLE))
+	    $(ROOM) $(if $(SECONDS),--seconds $(SECONDS)) $(if $(LONGEST),--longest $(LONGEST)) $(if $(SAMPLE),--sample $(SAMPLE))
 
 $(MUTANTS_VENV)/bin/python: tests/mutants/requirements.txt
 	tests/venv.sh $(MUTANTS_VENV) tests/mutants/requirements.txt

@@ -153,7 +153,13 @@ class Session:
                 found.setdefault((test.program, test.name, test.only), test)
         tests, begun = list(found.values()), time.monotonic()
         trial.reach(tests, FOLDER / "reached", self.arguments.workers)
-        alone, took = sum(test.seconds for test in tests), time.monotonic() - begun
+        took, longest = time.monotonic() - begun, self.arguments.longest
+        longer = [test for test in tests if test.seconds > longest]
+        if longer:
+            print(f"{len(longer)} tests of more than {longest:g} s judge nothing: "
+                  "other mutants than those told may be noticed as well")
+            tests = [test for test in tests if test.seconds <= longest]
+        alone = sum(test.seconds for test in tests)
         print(f"{len(tests)} tests, {alone:.0f} s one by one, {took:.0f} s now; the longest:")
         for test in tests[-3:]:
             print(f"{test.seconds:6.1f} s {test}", flush=True)
@@ -178,6 +184,8 @@ def main():
     parser.add_argument("rooms", nargs="*")
     parser.add_argument("--tool", required=True, help="cargo-mutants")
     parser.add_argument("--seconds", type=float, default=1e9, help="judge no longer than this")
+    parser.add_argument("--longest", type=float, default=1e9,
+                        help="tests that take longer alone judge nothing, seconds")
     parser.add_argument("--sample", type=int, help="so many mutants, by default of all rooms")
     parser.add_argument("--workers", type=int, default=os.cpu_count())
     arguments = parser.parse_args()
