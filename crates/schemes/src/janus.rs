@@ -208,7 +208,13 @@ impl Scheme for Janus {
         if self.target == Target::AllPage {
             self.boundary.enter(lbn);
             let plane = self.base.space.place_host(board, io);
-            return self.append(board, io, plane, after);
+            let live = self.live;
+            let done = self.append(board, io, plane, after)?;
+            // Nothing crosses the boundary, so that nobody else would tell.
+            if self.live > live {
+                self.tell(board);
+            }
+            return Ok(done);
         }
         let by_block = self.block_of(lbn).is_some();
         if self.boundary.count(lbn, offset, by_block) {

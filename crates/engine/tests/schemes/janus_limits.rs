@@ -146,10 +146,7 @@ fn block_mapped_blocks_are_recognised_after_a_power_cut() {
         submit(device, &config, Op::Write, 0);
         (1..4).for_each(|page| submit(device, &config, Op::Write, page));
         let expected = (Some(by_page), Some(by_block));
-        // Nothing moves the boundary where all is page-mapped, and nothing is told of it.
-        if target != "all_page" {
-            assert_eq!(levels(device), expected, "{target}");
-        }
+        assert_eq!(levels(device), expected, "{target}");
         device.power_cycle().expect("it recovers");
         assert_eq!(levels(device), expected, "{target}, after a cut");
         device.audit().expect("sound");
