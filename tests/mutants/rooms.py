@@ -68,17 +68,20 @@ ROOMS = {
         ["ideal_page", "hat"], others=["caftl", "janus"]),
     "map_area": part(
         ["map_area.rs", "flash_map.rs", "spare_map.rs", "numbered_area.rs", "record_area.rs"],
-        ["bast", "waftl", "fast"]),
+        # superblock has its map in spare areas; treeftl and dac keep map pages back.
+        ["bast", "waftl", "fast"], others=["superblock", "treeftl", "dac"]),
     "map_recovery": part(
         ["map_recovery.rs", "checkpoint.rs", "translation.rs", "map_pages.rs"],
-        ["dftl", "lazyftl"]),
+        ["dftl", "lazyftl"], others=["aps", "jtl", "treeftl"]),
     "demand_mapped": part(
-        ["demand_mapped.rs", "demand_mapped/*.rs", "cached_map.rs", "cached_map/*.rs"], ["dftl"]),
+        ["demand_mapped.rs", "demand_mapped/*.rs", "cached_map.rs", "cached_map/*.rs"],
+        ["dftl"], others=["tpftl", "cdftl", "sftl", "cftl", "hmb", "leaftl", "learnedftl"]),
     "log_recovery": part(
-        ["log_recovery.rs", "log_index.rs", "merge_journal.rs"], ["bast", "fast", "adapt"]),
+        ["log_recovery.rs", "log_index.rs", "merge_journal.rs"], ["bast", "fast", "adapt"],
+        others=["last", "superblock"]),
     "retiring": part(
         ["block_rewrite.rs", "block_survey.rs", "block_supply.rs", "free_pool.rs"],
-        ["block", "bast", "ideal_page"]),
+        ["block", "bast", "ideal_page"], others=["replacement_block", "waftl", "superblock"]),
     "wear": part(["wear.rs"], ["ideal_page", "bast"]),
     "victim": part(["victim/*.rs"], ["ideal_page"]),
     "clock": Room(

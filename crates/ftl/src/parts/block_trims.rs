@@ -56,7 +56,7 @@ impl BlockTrims {
 
     /// Blocks that hold records.
     pub fn blocks(&self) -> u32 {
-        self.records.len()
+        self.records.blocks_in_use()
     }
 
     /// After a power cut: trims as they were recorded, and the blocks with the records.

@@ -312,3 +312,43 @@ impl FlashMap {
         Ok((map, when))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::parts::block_supply::Need;
+    use crate::settings::SharedSettings;
+    use ftlab_flash::settings::Groups as _;
+    use ftlab_flash::units::PlaneId;
+
+    /// Memory has room for one map page, which was changed and finds no block on flash: another one
+    /// is read whenever it is asked for, and memory keeps what it has.
+    #[test]
+    fn where_nothing_can_leave_memory_a_look_up_is_answered_from_flash() {
+        let mut config = SharedSettings::default();
+        for (key, value) in [("device.page_bytes", "512"), ("device.pages_per_block", "4")] {
+            config.set(key, value).expect("legal");
+        }
+        let mut board = Board::new(&config, 1, 16);
+        let mut supply = BlockSupply::new(&board, &config);
+        let mut map = FlashMap::new(board.geometry(), 300, 1);
+        let mut backing = Backing { supply: &mut supply, table: |entry| entry + 1 };
+        let how = (Stay::Newest, Cause::Merge);
+        assert!(map.bring(&mut board, &mut backing, 1, how, When::START).is_ok());
+        // Four times, so that the block that the area has open is full.
+        for _ in 0..4 {
+            let done = map.write(&mut board, &mut backing, 1, Cause::Merge, When::START);
+            assert!(done.is_ok());
+        }
+        while backing.supply.take(&board, PlaneId(0), Need::Merge, When::START).is_ok() {}
+        assert!(map.bring(&mut board, &mut backing, 0, how, When::START).is_ok());
+        map.change(0);
+        for reads in 1..=2 {
+            let found =
+                map.look_up(&mut board, &mut backing, 128, When::START).expect("it is read");
+            assert!(found != When::START, "what is read takes time");
+            assert_eq!(board.meter().reads(Cause::Translate), reads);
+            assert!(map.holds(0) && !map.holds(1));
+        }
+    }
+}

@@ -250,7 +250,7 @@ impl MapArea {
 
     /// Blocks of the area.
     pub fn blocks_in_use(&self) -> u32 {
-        self.area.len()
+        self.area.blocks_in_use()
     }
 
     /// What the map pages say is what the table says, but for those kept and for entries that
@@ -302,5 +302,118 @@ impl MapArea {
     /// Whether a map page says something else than the table.
     pub fn differs(&self, nand: &Nand, table: &impl Fn(u32) -> u32, part: u32) -> bool {
         self.differences(nand, table, part).next().is_some()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::parts::block_supply::Need;
+    use crate::settings::SharedSettings;
+    use ftlab_flash::meter::BlockRole;
+    use ftlab_flash::settings::Groups as _;
+    use ftlab_flash::units::PlaneId;
+
+    const CAUSE: Cause = Cause::Merge;
+    /// Three map pages of 128 entries, the last of which is not full.
+    const ENTRIES: u32 = 300;
+
+    /// Six blocks of four pages of 512 bytes.
+    fn device() -> (Board, BlockSupply) {
+        let mut config = SharedSettings::default();
+        for (key, value) in [
+            ("device.page_bytes", "512"),
+            ("device.pages_per_block", "4"),
+            ("device.blocks_per_plane", "6"),
+        ] {
+            config.set(key, value).expect("legal");
+        }
+        let board = Board::new(&config, 1, 16);
+        let supply = BlockSupply::new(&board, &config);
+        (board, supply)
+    }
+
+    /// What the table says of an entry when it was last changed in this round.
+    fn word(entry: u32, round: u32) -> u32 {
+        1000 * round + entry + 1
+    }
+
+    #[test]
+    fn sizes() {
+        let (board, _) = device();
+        let geometry = board.geometry();
+        assert_eq!(MapArea::pages(geometry, ENTRIES), 3);
+        assert_eq!(MapArea::payload_pages(geometry, ENTRIES), 6, "each, and its successor");
+        assert_eq!(MapArea::blocks(geometry, ENTRIES), 4, "six pages, and two blocks more");
+        assert_eq!(MapArea::directory_bytes(geometry, ENTRIES), 4 * (3 + 3));
+        let area = MapArea::new(geometry, ENTRIES);
+        assert_eq!([127, 128, 299].map(|entry| area.part_of(entry)), [0, 1, 2]);
+        assert_eq!(
+            (area.parts(), area.entries_of(1), area.entries_of(2)),
+            (0..3, 128..256, 256..300)
+        );
+    }
+
+    /// No block is free when two of three map pages must be written: memory keeps them whole, until
+    /// there is one.
+    #[test]
+    fn what_finds_no_block_is_kept_and_written_whole_when_there_is_one() {
+        let (mut board, mut supply) = device();
+        let mut area = MapArea::new(board.geometry(), ENTRIES);
+        let mut taken = Vec::new();
+        while let Ok((block, _)) = supply.take(&board, PlaneId(0), Need::Merge, When::START) {
+            taken.push(block);
+        }
+        let mut backing = Backing { supply: &mut supply, table: |entry| word(entry, 1) };
+        for part in [0, 2, 0] {
+            let done = area.write_or_keep(&mut board, &mut backing, part, CAUSE, When::START);
+            assert!(done.is_ok());
+        }
+        let kept = |area: &MapArea| [0, 1, 2].map(|part| area.is_kept(part));
+        assert_eq!(kept(&area), [true, false, true]);
+        let done = area.write_kept(&mut board, &mut backing, CAUSE, When::START);
+        assert!(done.is_ok());
+        assert_eq!((kept(&area), board.meter().programs(CAUSE)), ([true, false, true], 0));
+        let free = taken.pop().expect("some were free");
+        let done = backing.supply.release(&mut board, free, BlockRole::Log, CAUSE, When::START);
+        assert!(done.is_ok());
+        let done = area.write_kept(&mut board, &mut backing, CAUSE, When::START);
+        assert!(done.is_ok());
+        assert_eq!((kept(&area), board.meter().programs(CAUSE)), ([false; 3], 2));
+        assert_eq!(area.location(1), None);
+        for part in [0, 2] {
+            let page = area.location(part).expect("written");
+            let words = &board.nand().payload(page)[..area.entries_of(part).len()];
+            let whole: Vec<u32> = area.entries_of(part).map(|entry| word(entry, 1)).collect();
+            assert_eq!(words, whole);
+        }
+        // Nothing is kept any more, so that nothing is written.
+        let done = area.write_kept(&mut board, &mut backing, CAUSE, When::START);
+        assert!(done.is_ok());
+        assert_eq!(board.meter().programs(CAUSE), 2);
+    }
+
+    /// The table has changed throughout; the first time entry 3 alone is said to be new, the second
+    /// time none is, but memory had kept the page.
+    #[test]
+    fn a_page_is_written_with_what_is_new_and_one_that_was_kept_with_everything() {
+        let (mut board, mut supply) = device();
+        let mut area = MapArea::new(board.geometry(), ENTRIES);
+        let mut backing = Backing { supply: &mut supply, table: |entry| word(entry, 1) };
+        let done = area.write_or_keep(&mut board, &mut backing, 0, CAUSE, When::START);
+        assert!(done.is_ok());
+        let said = |area: &MapArea, board: &Board| {
+            let page = area.location(0).expect("written");
+            [2, 3].map(|place| board.nand().payload(page)[place])
+        };
+        let mut backing = Backing { supply: &mut supply, table: |entry| word(entry, 2) };
+        let new = (0, |entry| entry == 3);
+        let done = area.write(&mut board, &mut backing, new, CAUSE, When::START);
+        assert!(done.is_ok());
+        assert_eq!(said(&area, &board), [word(2, 1), word(3, 2)]);
+        area.keep(0);
+        let done = area.write(&mut board, &mut backing, (0, |_| false), CAUSE, When::START);
+        assert!(done.is_ok());
+        assert_eq!((said(&area, &board), area.is_kept(0)), ([word(2, 2), word(3, 2)], false));
     }
 }

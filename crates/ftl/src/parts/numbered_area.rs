@@ -60,13 +60,8 @@ impl NumberedArea {
     }
 
     /// Blocks in use.
-    pub fn len(&self) -> u32 {
+    pub fn blocks_in_use(&self) -> u32 {
         self.blocks.len() as u32
-    }
-
-    /// Whether no block is in use.
-    pub fn is_empty(&self) -> bool {
-        self.blocks.is_empty()
     }
 
     /// Live pages.
@@ -87,8 +82,8 @@ impl NumberedArea {
         let mut when = after;
         loop {
             let full = self.next == self.pages_per_block;
-            let excess = self.len() > self.limit;
-            let complete = full && self.len() == self.limit;
+            let excess = self.blocks_in_use() > self.limit;
+            let complete = full && self.blocks_in_use() == self.limit;
             if !(excess || complete) {
                 return Ok(when);
             }
@@ -167,11 +162,125 @@ impl NumberedArea {
     pub fn resume(&mut self, nand: &Nand, block: BlockId) {
         let known = nand.state().block(block);
         let next = if known.read_only { self.pages_per_block } else { known.top };
-        if next < self.next || self.blocks.is_empty() {
+        if next < self.next {
             self.blocks.push(block);
             self.next = next;
         } else {
             self.blocks.insert(0, block);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::settings::SharedSettings;
+    use ftlab_flash::board::nand::Payload;
+    use ftlab_flash::settings::Groups as _;
+
+    /// Eight blocks of four pages.
+    fn device() -> (Board, BlockSupply) {
+        let mut config = SharedSettings::default();
+        for (key, value) in [("device.pages_per_block", "4"), ("device.blocks_per_plane", "8")] {
+            config.set(key, value).expect("legal");
+        }
+        let board = Board::new(&config, 1, 32);
+        let supply = BlockSupply::new(&board, &config);
+        (board, supply)
+    }
+
+    fn area(board: &Board, limit: u32) -> NumberedArea {
+        NumberedArea::of_size(board.geometry(), PageKind::Map, limit)
+    }
+
+    /// Writes the page of a number: where.
+    fn write(
+        area: &mut NumberedArea,
+        (board, supply): &mut (Board, BlockSupply),
+        number: u32,
+    ) -> Ppn {
+        let words = [number];
+        let written = area.program(board, supply, When::START, |board, ppn, ready| {
+            let what = (PageKind::Map, number);
+            board.program_payload(ppn, what, Payload::Words(&words), Cause::Merge, ready)
+        });
+        written.expect("nothing fails").0
+    }
+
+    /// What moves when room is made: numbers, and where they are now.
+    fn moves(
+        area: &mut NumberedArea,
+        (board, supply): &mut (Board, BlockSupply),
+    ) -> Vec<(u32, u32)> {
+        let mut moved = Vec::new();
+        let note = |number, ppn: Ppn| moved.push((number, ppn.0));
+        let done = area.make_room(board, supply, Cause::Merge, note, When::START);
+        assert!(done.is_ok(), "there is room");
+        moved
+    }
+
+    /// Twice the blocks that the pages of all numbers fill, and one.
+    #[test]
+    fn an_area_is_twice_its_pages_and_a_block() {
+        let (board, _) = device();
+        let blocks = [1, 4, 5, 12].map(|numbers| NumberedArea::blocks(board.geometry(), numbers));
+        assert_eq!(blocks, [3, 3, 5, 7]);
+        assert_eq!(NumberedArea::ram_bytes(board.geometry(), 5), 20);
+    }
+
+    /// Blocks 0 and 1 are full; of the first, numbers 0 and 3 are alive, of the second all.
+    #[test]
+    fn a_full_area_empties_the_block_with_fewest_live_pages_into_the_next() {
+        let mut device = device();
+        let mut area = area(&device.0, 2);
+        for number in 0..8 {
+            assert_eq!(moves(&mut area, &mut device), []);
+            assert_eq!(write(&mut area, &mut device, number), Ppn(number));
+        }
+        for ppn in [1, 2] {
+            device.0.nand_mut().discard(Ppn(ppn));
+        }
+        assert_eq!(area.valid_pages(device.0.nand()), 6);
+        assert_eq!(moves(&mut area, &mut device), [(0, 8), (3, 9)]);
+        assert_eq!((area.blocks_in_use(), area.valid_pages(device.0.nand())), (2, 6));
+        assert_eq!(device.1.free_blocks(), 6, "block 0 is erased");
+        // The block being written takes two more before anything has to move.
+        assert_eq!(moves(&mut area, &mut device), []);
+        assert_eq!(write(&mut area, &mut device, 1), Ppn(10));
+    }
+
+    /// Behind a power cut: block 0 with three pages, 1 with two, 2 with two, 3 full, found in this
+    /// order. The first of the emptiest goes on being written, and is not emptied, though fewest of
+    /// its pages are alive.
+    #[test]
+    fn after_a_power_cut_the_emptiest_block_is_written_on_and_what_is_too_many_is_emptied() {
+        let mut device = device();
+        let page = |block: u32, offset: u32| Ppn(4 * block + offset);
+        for (block, pages) in [(0, 3), (1, 2), (2, 2), (3, 4)] {
+            for offset in 0..pages {
+                let (number, words) = (10 * block + offset, [0]);
+                let what = (PageKind::Map, number);
+                let payload = Payload::Words(&words);
+                let ppn = page(block, offset);
+                let done = device.0.program_payload(ppn, what, payload, Cause::Merge, When::START);
+                assert!(done.is_ok());
+            }
+        }
+        for _ in 0..4 {
+            let plane = device.1.next_plane();
+            assert!(device.1.take(&device.0, plane, Need::Merge, When::START).is_ok());
+        }
+        device.0.nand_mut().discard(page(1, 0));
+        let mut area = area(&device.0, 3);
+        (0..4).for_each(|block| area.resume(device.0.nand(), BlockId(block)));
+        assert_eq!((area.blocks_in_use(), area.valid_pages(device.0.nand())), (4, 10));
+        // Of the other three block 2 has fewest live pages, which go behind those of block 1. That
+        // is full now, and of three full blocks block 0 has as few live pages as any.
+        let moved = moves(&mut area, &mut device);
+        let at = |block, offset| page(block, offset).0;
+        let expected =
+            [(20, at(1, 2)), (21, at(1, 3)), (0, at(4, 0)), (1, at(4, 1)), (2, at(4, 2))];
+        assert_eq!((moved, area.blocks_in_use()), (expected.to_vec(), 3));
+        assert_eq!(write(&mut area, &mut device, 20), page(4, 3));
     }
 }

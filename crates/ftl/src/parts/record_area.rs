@@ -22,13 +22,8 @@ pub struct RecordArea {
 
 impl RecordArea {
     /// Blocks in use.
-    pub fn len(&self) -> u32 {
-        self.area.len()
-    }
-
-    /// Whether no block is in use.
-    pub fn is_empty(&self) -> bool {
-        self.area.is_empty()
+    pub fn blocks_in_use(&self) -> u32 {
+        self.area.blocks_in_use()
     }
 
     /// No block yet.
