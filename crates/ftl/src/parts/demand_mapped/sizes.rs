@@ -130,3 +130,77 @@ impl Needs {
         structures
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ftlab_flash::settings::Groups as _;
+
+    /// Two planes, blocks of 16 pages of 512 bytes, and 10,000 logical pages: 79 translation pages
+    /// of 128 entries, three records of 4,032 pages.
+    fn config(pairs: &[(&str, &str)]) -> SharedSettings {
+        let mut config = SharedSettings::default();
+        let device = [
+            ("device.page_bytes", "512"),
+            ("device.pages_per_block", "16"),
+            ("device.planes", "2"),
+            ("device.logical_bytes", "5120000"),
+        ];
+        device.iter().chain(pairs).for_each(|(key, value)| config.set(key, value).expect("legal"));
+        config
+    }
+
+    const PLAIN: Needs = Needs { threshold: 3, checkpoint_words: 0, stale_pages: 0 };
+    /// A checkpoint has a thousand words, one for how many blocks are open, and those: a frontier of
+    /// data and one of maps in each plane. Nine pages of 124 words beside their headers; one, where it
+    /// saves nothing but which blocks are open.
+    const SAVED: Needs = Needs { threshold: 3, checkpoint_words: 1000, stale_pages: 40 };
+
+    #[test]
+    fn pages_alive_are_the_map_an_eighth_a_block_and_two_checkpoints() {
+        let config = config(&[]);
+        assert_eq!(PLAIN.payload_pages(&config), 82 + 10 + 16 + 2);
+        assert_eq!(SAVED.payload_pages(&config), 82 + 10 + 16 + 18);
+    }
+
+    /// Of each plane: 313 blocks of data (314 with those superseded), 3 of the map (4 with
+    /// checkpoints), one more, and what collection needs.
+    #[test]
+    fn blocks_are_those_of_data_of_the_map_and_a_reserve() {
+        let config = config(&[]);
+        let reserve = config.blocks_beside_data(3);
+        assert_eq!(PLAIN.minimum_blocks(&config), 2 * (313 + 3 + 1 + reserve));
+        assert_eq!(SAVED.minimum_blocks(&config), 2 * (314 + 4 + 1 + reserve));
+    }
+
+    #[test]
+    fn the_budget_leaves_a_cache_what_the_directory_and_others_do_not_take() {
+        let none = config(&[]);
+        assert_eq!(gtd_bytes(&none), 4 * 79);
+        assert_eq!(cache_budget(&none, true, 100), None);
+        let some = config(&[("device.ram_bytes", "1000")]);
+        assert_eq!(cache_budget(&some, false, 100), Some(900));
+        assert_eq!(cache_budget(&some, true, 100), Some(1000 - 316 - 100));
+        assert_eq!(cache_budget(&some, true, 700), Some(0));
+    }
+
+    #[test]
+    fn a_cache_is_no_larger_than_what_is_left() {
+        for (given, budget) in [(Some(5), Some(5)), (Some(6), None), (None, Some(5))] {
+            assert!(check_cache("dftl.cache_bytes", given, budget).is_ok());
+        }
+        let refused = check_cache("dftl.cache_bytes", Some(6), Some(5)).expect_err("too large");
+        let said = "dftl.cache_bytes = 6 is more than device.ram_bytes leaves: 5";
+        assert_eq!(refused.to_string(), said);
+    }
+
+    #[test]
+    fn several_planes_need_two_blocks_more_before_collection_starts() {
+        assert_eq!(floor(&config(&[])), 5);
+        assert_eq!(floor(&config(&[("device.planes", "1")])), 3);
+        let refused = |threshold| check(&config(&[("gc.threshold", threshold)])).is_err();
+        assert_eq!((refused("4"), refused("5")), (true, false));
+        assert_eq!(threshold(&config(&[]), 4), 5);
+        assert_eq!(threshold(&config(&[]), 7), 7);
+    }
+}
