@@ -227,3 +227,169 @@ impl Restored {
         self.words = words.to_vec();
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::settings::SharedSettings;
+    use ftlab_flash::board::Board;
+    use ftlab_flash::board::nand::Payload;
+    use ftlab_flash::board::nand::state::PageKind;
+    use ftlab_flash::board::when::When;
+    use ftlab_flash::meter::Cause;
+    use ftlab_flash::settings::Groups as _;
+
+    /// Pages of 128 words, of which a header takes four: a body of 304 words (how many blocks are
+    /// open, three of them, three hundred words) takes three pages.
+    fn device() -> (Board, Checkpoints) {
+        let mut config = SharedSettings::default();
+        config.set("device.page_bytes", "512").expect("legal");
+        let mut board = Board::new(&config, 1, 64);
+        // Before the first program there is nothing to speak of.
+        program(&mut board, 64, 0, &[]);
+        let checkpoints = Checkpoints::new(board.nand(), 300, 3);
+        (board, checkpoints)
+    }
+
+    fn program(board: &mut Board, ppn: u32, logical: u32, words: &[u32]) {
+        let what = (PageKind::Checkpoint, logical);
+        let payload = Payload::Words(words);
+        let done = board.program_payload(Ppn(ppn), what, payload, Cause::Checkpoint, When::START);
+        assert!(done.is_ok());
+    }
+
+    /// Begins a checkpoint of words that are this and more, and writes its pages to where it says.
+    fn take(board: &mut Board, checkpoints: &mut Checkpoints, from: u32, places: &[u32]) {
+        let open = [from, from + 1, from + 2].map(BlockId);
+        let parts = checkpoints.begin(board.nand(), open.into_iter(), from..from + 300);
+        assert_eq!(parts, 3);
+        let mut words = [7; 128];
+        for (part, &ppn) in (0..).zip(places) {
+            checkpoints.fill(part, parts, &mut words);
+            program(board, ppn, checkpoints.logical(part), &words);
+            checkpoints.written(part, Ppn(ppn));
+        }
+    }
+
+    fn superseded(checkpoints: &mut Checkpoints) -> Vec<Ppn> {
+        std::iter::from_fn(|| checkpoints.next_superseded()).collect()
+    }
+
+    /// The newest checkpoint among these pages.
+    fn newest(board: &Board, pages: &[u32]) -> Restored {
+        let found: Vec<(Ppn, Oob)> = pages
+            .iter()
+            .map(|&ppn| match board.nand().state().oob(Ppn(ppn)) {
+                OobRead::Written(oob) => (Ppn(ppn), oob),
+                other => panic!("page {ppn} holds {other:?}"),
+            })
+            .collect();
+        Restored::newest(board.nand(), &found)
+    }
+
+    /// Checks what a checkpoint says that was taken of words from this one on.
+    fn says(found: &Restored, from: u32, sequence: u64, pages: [u32; 3]) {
+        assert_eq!(found.words, (from..from + 300).collect::<Vec<u32>>());
+        assert_eq!(found.open, [from, from + 1, from + 2].map(BlockId));
+        assert_eq!((found.sequence, &found.pages[..]), (sequence, &pages.map(Ppn)[..]));
+    }
+
+    #[test]
+    fn two_checkpoints_take_twice_the_pages_of_one() {
+        // 1 + 3 + 120 words just fill a page of 124; a word more takes a second one.
+        let pages = [120, 121, 300].map(|words| Checkpoints::most_pages(128, words, 3));
+        assert_eq!(pages, [2, 4, 6]);
+    }
+
+    #[test]
+    fn the_older_one_goes_when_the_newer_is_complete() {
+        let (mut board, mut checkpoints) = device();
+        assert_eq!((checkpoints.sequence(), checkpoints.newest_pages()), (0, vec![]));
+        take(&mut board, &mut checkpoints, 500, &[0, 1, 2]);
+        assert_eq!((superseded(&mut checkpoints), checkpoints.sequence()), (vec![], 1));
+        checkpoints.moved(checkpoints.logical(1), Ppn(3));
+        assert_eq!(checkpoints.newest_pages(), [0, 3, 2].map(Ppn));
+        take(&mut board, &mut checkpoints, 600, &[3, 4]);
+        assert_eq!(checkpoints.newest_pages(), [0, 3, 2].map(Ppn), "the newer has a page to come");
+        assert_eq!(checkpoints.sequence(), 4, "four pages were programmed before it began");
+        checkpoints.written(2, Ppn(5));
+        assert_eq!(superseded(&mut checkpoints), [2, 3, 0].map(Ppn));
+        assert_eq!(checkpoints.newest_pages(), [3, 4, 5].map(Ppn));
+    }
+
+    #[test]
+    fn behind_a_power_cut_the_newest_complete_one_counts() {
+        let (mut board, mut checkpoints) = device();
+        take(&mut board, &mut checkpoints, 500, &[0, 1, 2]);
+        assert_eq!(superseded(&mut checkpoints), []);
+        take(&mut board, &mut checkpoints, 600, &[3, 4, 5]);
+        says(&newest(&board, &[0, 1, 2]), 500, 1, [0, 1, 2]);
+        // In whatever order a scan finds them; without one of its pages the newer one is none.
+        says(&newest(&board, &[4, 0, 2, 5, 1, 3]), 600, 4, [3, 4, 5]);
+        says(&newest(&board, &[0, 5, 1, 4, 2]), 500, 1, [0, 1, 2]);
+        assert_eq!(newest(&board, &[0, 2]).pages, []);
+        // A page that was being moved is there twice: the copy is the younger one.
+        let words = board.nand().payload(Ppn(4)).to_vec();
+        let OobRead::Written(oob) = board.nand().state().oob(Ppn(4)) else { panic!("written") };
+        program(&mut board, 6, oob.logical, &words);
+        says(&newest(&board, &[3, 6, 4, 5]), 600, 4, [3, 6, 5]);
+        says(&newest(&board, &[3, 4, 6, 5]), 600, 4, [3, 6, 5]);
+        // One that was superseded holds nothing any more.
+        board.nand_mut().discard(Ppn(3));
+        says(&newest(&board, &[3, 4, 5, 0, 1, 2]), 500, 1, [0, 1, 2]);
+    }
+
+    /// The one that speaks up to 2^32 + 1 is newer than the one up to 2.
+    #[test]
+    fn sequence_numbers_have_two_words() {
+        let (mut board, mut checkpoints) = device();
+        take(&mut board, &mut checkpoints, 500, &[]);
+        let mut words = [0; 128];
+        for (ppn, sequence) in [(0, 2), (1, 0x5_0000_0001)] {
+            checkpoints.sequence = sequence;
+            checkpoints.body.truncate(4);
+            checkpoints.fill(0, 1, &mut words);
+            assert_eq!(words[..4], [sequence as u32, (sequence >> 32) as u32, 1, 4]);
+            program(&mut board, ppn, checkpoints.logical(0), &words);
+        }
+        for order in [[0, 1], [1, 0]] {
+            let found = newest(&board, &order);
+            assert_eq!((found.sequence, &found.pages[..]), (0x5_0000_0001, &[Ppn(1)][..]));
+        }
+        assert_eq!(Restored::at(board.nand(), vec![Ppn(1)]).sequence, 0x5_0000_0001);
+    }
+
+    /// The next one is of the other side than the one that was found, and supersedes it.
+    #[test]
+    fn what_was_found_goes_on_as_the_newest() {
+        for taken in [1, 2] {
+            let (mut board, mut checkpoints) = device();
+            take(&mut board, &mut checkpoints, 500, &[0, 1, 2]);
+            if taken == 2 {
+                assert_eq!(superseded(&mut checkpoints), []);
+                take(&mut board, &mut checkpoints, 600, &[3, 4, 5]);
+            }
+            let pages = [[0, 1, 2], [3, 4, 5]][taken - 1];
+            let found = newest(&board, &pages);
+            let sequence = found.sequence;
+            says(
+                &Restored::at(board.nand(), pages.map(Ppn).to_vec()),
+                400 + 100 * taken as u32,
+                sequence,
+                pages,
+            );
+            let mut again = Checkpoints::new(board.nand(), 300, 3);
+            again.restore(&found);
+            assert_eq!(
+                (again.sequence(), again.newest_pages()),
+                (sequence, pages.map(Ppn).to_vec())
+            );
+            assert_eq!(again.logical(1), checkpoints.logical(1), "{taken} were taken");
+            take(&mut board, &mut again, 700, &[6, 7, 8]);
+            assert!(again.logical(1) != checkpoints.logical(1));
+            assert_eq!(superseded(&mut again), [pages[2], pages[1], pages[0]].map(Ppn));
+        }
+        let (board, _) = device();
+        assert_eq!(Restored::at(board.nand(), vec![]).pages, []);
+    }
+}
