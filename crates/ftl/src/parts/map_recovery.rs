@@ -379,3 +379,87 @@ fn read_map(
     });
     Ok((changed.into_iter().collect(), when))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::settings::SharedSettings;
+    use ftlab_flash::board::nand::Payload;
+    use ftlab_flash::request::{PageIo, RequestShape};
+    use ftlab_flash::settings::Groups as _;
+    use ftlab_flash::units::Tag;
+
+    fn write(board: &mut Board, ppn: u32, lpn: u32) {
+        let request =
+            RequestShape { first_lpn: Lpn(lpn), pages: 1, index: 0, sectors: 1, hint: None };
+        let (cause, data) = (Cause::Host, Tag(1));
+        let io = PageIo { lpn: Lpn(lpn), sectors: u64::MAX, cause, data, request };
+        let done = board.program_update(Ppn(ppn), None, &io, PageKind::Data, When::START);
+        assert!(done.is_ok());
+    }
+
+    fn payload(board: &mut Board, ppn: u32, what: (PageKind, u32), words: &[u32]) {
+        let words = Payload::Words(words);
+        let done = board.program_payload(Ppn(ppn), what, words, Cause::Trim, When::START);
+        assert!(done.is_ok());
+    }
+
+    /// Block 0 was scanned, block 1 was not. Page 33 was trimmed as of the second program.
+    #[test]
+    fn an_entry_holds_where_its_page_is_there_and_was_not_trimmed_since() {
+        let mut config = SharedSettings::default();
+        config.set("device.page_bytes", "512").expect("legal");
+        let mut board = Board::new(&config, 1, 8);
+        [(0, 34), (1, 33)].into_iter().for_each(|(ppn, lpn)| write(&mut board, ppn, lpn));
+        let mut trims = TrimRecords::new(board.geometry());
+        trims.trim(Lpn(33));
+        let mut words = [0; 128];
+        trims.fill(0, board.nand().sequence(), &mut words);
+        payload(&mut board, 2, (PageKind::TrimRecord, 0), &words);
+        write(&mut board, 3, 33);
+        payload(&mut board, 4, (PageKind::Map, 34), &[0]);
+        board.nand_mut().cut_power();
+        board.power_on();
+        let records = [(0, Ppn(2))];
+        let recovered = TrimRecords::recover(&mut board, &records, When::START);
+        let (trims, recorded, _) = recovered.expect("nothing fails");
+        let mut known = vec![false; board.geometry().blocks() as usize];
+        known[0] = true;
+        let holds = |checkpoint: u64, lpn: u32, ppn: u32| {
+            let (known, trims, recorded) = (&known[..], &trims, &recorded);
+            Judge { known, trims, recorded, checkpoint }.holds(&board, Lpn(lpn), Ppn(ppn))
+        };
+        assert!(holds(0, 34, 0), "it is there");
+        assert!(!holds(0, 35, 0), "the page is another's");
+        assert!(!holds(0, 33, 1), "it was trimmed after that");
+        assert!(holds(0, 33, 3), "it was written again after that");
+        assert!(!holds(0, 34, 4), "a map page of that number");
+        assert!(!holds(0, 34, 5), "an erased page");
+        // Elsewhere: what the checkpoint says, unless it was trimmed behind that.
+        let elsewhere = board.geometry().pages_per_block;
+        assert!(holds(2, 34, elsewhere));
+        assert!(!holds(2, 33, elsewhere), "trimmed by the time of the checkpoint or later");
+        assert!(holds(3, 33, elsewhere), "trimmed before");
+    }
+
+    /// Of a map page and of a record the youngest counts, in whatever order they are found.
+    #[test]
+    fn the_youngest_page_of_each_number_counts() {
+        let oob = |kind, logical, sequence| Oob { logical, kind, sequence };
+        let mut maps = MapPages::default();
+        for (ppn, sequence) in [(0, 5), (1, 9), (2, 7)] {
+            maps.add(Ppn(ppn), oob(PageKind::Map, 4, sequence));
+            maps.add(Ppn(10 + ppn), oob(PageKind::TrimRecord, 4, sequence));
+            maps.add(Ppn(20 + ppn), oob(PageKind::Data, 4, sequence));
+        }
+        maps.add(Ppn(3), oob(PageKind::Map, 6, 1));
+        let pages = |of: &BTreeMap<u32, (u64, Ppn)>| -> Vec<(u32, u64, u32)> {
+            of.iter().map(|(&number, &(sequence, ppn))| (number, sequence, ppn.0)).collect()
+        };
+        assert_eq!(pages(&maps.newest_part), [(4, 9, 1), (6, 1, 3)]);
+        assert_eq!(pages(&maps.newest_record), [(4, 9, 11)]);
+        assert!(maps.checkpoint.is_empty());
+        maps.add(Ppn(30), oob(PageKind::Checkpoint, 0, 2));
+        assert_eq!(maps.checkpoint.len(), 1);
+    }
+}
