@@ -90,7 +90,9 @@ ROOMS = {
     "board": Room(
         (f"{FLASH}/board/nand/*.rs", f"{FLASH}/board/*.rs", f"{FLASH}/board/nand/state/*.rs"),
         (unit("flash"), unit("ftl"), device(), *conformance("ideal_page", "bast"))),
-    "meter": Room((f"{FLASH}/meter/*.rs",), (unit("flash"), device())),
+    "meter": Room(
+        (f"{FLASH}/meter/*.rs",),
+        (unit("flash"), device(), *said("ideal_page", "bast", "fast"))),
     "buffer": Room(
         ("crates/ssd/src/buffer/*.rs",),
         (unit("ssd"), device(), examples("buffers"), *conformance("ideal_page", "bast"))),
