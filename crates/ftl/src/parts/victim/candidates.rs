@@ -172,3 +172,33 @@ pub fn first_with_invalid(
 pub fn is_worth(known: &Census<'_>, block: BlockId, pages_per_block: u32) -> bool {
     known.valid_pages(block) < pages_per_block
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Blocks of a plane that is not the first.
+    const BLOCKS: Range<u32> = 10..20;
+
+    #[test]
+    fn a_list_keeps_the_order_in_which_its_blocks_came() {
+        let mut list = BlockList::new(BLOCKS);
+        [10, 19, 14, 12].into_iter().for_each(|block| list.push(BlockId(block)));
+        list.remove(BlockId(19));
+        list.push(BlockId(19));
+        assert_eq!(list.iter().map(|block| block.0).collect::<Vec<u32>>(), [10, 14, 12, 19]);
+        let has = [10, 11, 19].map(|block| list.contains(BlockId(block)));
+        assert_eq!((list.len(), has), (4, [true, false, true]));
+    }
+
+    #[test]
+    fn a_set_knows_its_blocks_wherever_they_lie() {
+        let mut set = BlockSet::new(BLOCKS);
+        [10, 19, 14, 12].into_iter().for_each(|block| set.insert(BlockId(block)));
+        set.remove(BlockId(19));
+        assert_eq!(set.members(), [10, 12, 14].map(BlockId));
+        set.remove(BlockId(12));
+        let has = [10, 12, 14, 19].map(|block| set.contains(BlockId(block)));
+        assert_eq!((set.members(), has), (&[10, 14].map(BlockId)[..], [true, false, true, false]));
+    }
+}

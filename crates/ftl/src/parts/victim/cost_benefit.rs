@@ -192,3 +192,23 @@ impl<F: Form> VictimPolicy for CostBenefit<F> {
         Equals::of(victim, self.candidates.members().iter().copied().filter(as_many))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Of eight pages three are valid; by the formulas, in numbers that have no divisor in common.
+    #[test]
+    fn benefit_and_cost_of_each_form() {
+        let heat = Heat { writes: 13, ages: 17 };
+        let block = Block { valid: 3, freed: 5, age: 7, host_age: 11, erases: 1, heat };
+        assert_eq!(Ratio::score(&block), (5, 3));
+        assert_eq!(Age::score(&block), (7 * 5, 2 * 3));
+        assert_eq!(RootOfAge::score(&block), (7 * 25, 9));
+        assert_eq!(RootOfHostAge::score(&block), (11 * 25, 9));
+        // Over the pages of the block: (1 - u) is 5, (1 + u) is 8 + 3.
+        assert_eq!(Lfs::score(&block), (7 * 5, 11));
+        assert_eq!(Cat::score(&block), (7 * 5, 3 * 2));
+        assert_eq!(Hotness::score(&block), (5 * 17, 3 * 13));
+    }
+}
