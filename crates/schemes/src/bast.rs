@@ -284,3 +284,23 @@ impl Bast {
         Bast { base, logs: OwnedLogs::new(board.nand(), shape, rules, victim, seed) }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ftlab_flash::settings::Groups as _;
+
+    /// A byte tells one of 256 pages apart, of more it takes two.
+    #[test]
+    fn the_lists_of_log_pages_take_an_offset_a_page() {
+        for (pages, bytes) in [("256", 10 * 256), ("257", 10 * 257 * 2)] {
+            let mut config = Config::default();
+            for (key, value) in [("device.pages_per_block", pages), ("bast.log_blocks", "10")] {
+                config.set(key, value).expect("legal");
+            }
+            let known = Bast::ram_use(&config);
+            let lists = known.iter().find(|used| used.structure == "log_page_lists");
+            assert_eq!(lists.map(|used| used.bytes), Some(bytes), "{pages}");
+        }
+    }
+}

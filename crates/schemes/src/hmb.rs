@@ -424,3 +424,32 @@ impl Hmb {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ftlab_flash::board::when::Moment;
+    use ftlab_flash::meter::Cause;
+    use ftlab_flash::request::RequestShape;
+
+    /// Pages of one command know it arrived; the next one arrives by itself, though a fault ended
+    /// the one before without a word.
+    #[test]
+    fn every_command_arrives() {
+        let mut config = Config::default();
+        config.own.mode = HintMode::Hint;
+        let mut board = Board::new(&config, 1, Hmb::payload_pages(&config));
+        let mut hmb = Hmb::format(&mut board, &config, 1).expect("it is large enough");
+        let mut receive = |index: u32, after: When| {
+            let request =
+                RequestShape { first_lpn: Lpn(0), pages: 2, index, sectors: 1, hint: None };
+            let (cause, data) = (Cause::Host, Tag(1));
+            let io = PageIo { lpn: Lpn(index), sectors: 1, cause, data, request };
+            hmb.receive(&mut board, &io, after)
+        };
+        let first = receive(0, When::START);
+        assert_ne!(Moment::from(first), Moment::START);
+        assert_eq!(Moment::from(receive(1, first)), Moment::from(first), "of the same command");
+        assert_ne!(Moment::from(receive(0, first)), Moment::from(first), "another one");
+    }
+}

@@ -60,6 +60,8 @@ mod recovery;
 mod settings;
 mod sizes;
 mod store;
+#[cfg(test)]
+mod tests;
 
 pub use recovery::Survivor;
 pub use settings::{LeaftlSettings, Leaving, SegmentBytes, Superseded};

@@ -52,6 +52,8 @@
 mod cache;
 mod models;
 mod settings;
+#[cfg(test)]
+mod tests;
 
 pub use settings::{LearnedOwn, LearnedftlSettings, MapAfterGc};
 

@@ -55,6 +55,8 @@
 mod cache;
 mod settings;
 mod sizes;
+#[cfg(test)]
+mod tests;
 
 pub use settings::SftlSettings;
 

@@ -56,6 +56,8 @@
 
 mod collect;
 mod settings;
+#[cfg(test)]
+mod tests;
 
 pub use settings::{HotRule, SuperblockSettings, SuperblockVictim};
 

@@ -191,3 +191,25 @@ impl Pruning for PageLru {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Translation pages alone, which no data page hangs on: the last use of a page is that it was
+    /// loaded, until it is used.
+    #[test]
+    fn translation_pages_leave_by_when_they_were_loaded_or_used() {
+        let config = Config::<TreeftlPageLruSettings>::default();
+        let mut board = Board::new(&config, 1, 0);
+        let mut order = PageLru::new(&config.own.order, 3, 1);
+        let frames = Frames::new(board.geometry(), 3, 1, false);
+        let [a, b, c] = [0, 1, 2].map(Slot);
+        [b, a, c].into_iter().for_each(|map| order.loaded(&mut board, map));
+        assert_eq!(order.next(&frames, None).0, Leaf::Map(b));
+        order.used_map(&mut board, b);
+        assert_eq!(order.next(&frames, None).0, Leaf::Map(a), "b was used since");
+        assert_eq!(order.next(&frames, Some(a)).0, Leaf::Map(c), "a is in use");
+        assert_eq!(order.next(&frames, None).0, Leaf::Map(a), "and is not any more");
+    }
+}

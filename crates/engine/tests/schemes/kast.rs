@@ -208,6 +208,17 @@ fn an_idle_roomy_sub_becomes_a_rub_when_no_place_and_no_owner_is_left() {
     }
 }
 
+/// Where a RUB has one owner alone nobody could join what the SUB becomes.
+#[test]
+fn an_idle_roomy_sub_stays_where_rubs_are_not_shared() {
+    let mut bench = bench("2", "50", &[("kast.K", "1"), ("kast.sub_min_idle", "3")]);
+    bench.write(&[4, 9, 9, 9]);
+    let sub = bench.block(4);
+    bench.write(&[13]);
+    assert_eq!((bench.events(Event::Conversions), bench.block(4)), (0, sub));
+    assert_eq!(bench.merges(), (0, 0, 1), "the RUB's");
+}
+
 #[test]
 fn a_nearly_full_sub_is_merged_before_a_rub() {
     for (percent, merges) in [("24", (0, 0, 1)), ("25", (0, 1, 0))] {

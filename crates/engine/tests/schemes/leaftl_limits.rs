@@ -425,6 +425,33 @@ fn a_run_ends_where_other_pages_follow_than_were_to() {
     }
 }
 
+/// The page that left last is written again, and leaves first when the buffer is flushed: what it
+/// leaves with is a run of its own, of the four pages that may be learned together.
+#[test]
+fn a_page_that_left_last_and_leaves_first_begins_another_run() {
+    let pairs = [
+        ("device.pages_per_block", "16"),
+        ("device.ram_bytes", "32KiB"),
+        ("leaftl.buffer_bytes", "2KiB"),
+        ("leaftl.drain", "foreground"),
+    ];
+    let config = tiny("leaftl", 24, &pairs);
+    let mut device = open("leaftl", &config);
+    let device = device.as_mut();
+    device.verify_reads();
+    // 40 leaves for 99, which gives its frame back.
+    for page in [40, 41, 42, 43, 99] {
+        submit(device, &config, Op::Write, page);
+    }
+    submit(device, &config, Op::Trim, 99);
+    submit(device, &config, Op::Write, 40);
+    assert_eq!(level(device, Level::BufferedPages), 4, "40 again, beside 41 to 43");
+    flush(device);
+    assert_eq!([40, 41, 42, 43].map(|page| place(device, page).0 % 16), [1, 2, 3, 4]);
+    assert_eq!(level(device, Level::LearnedSegments), 1);
+    device.audit().expect("the device is sound");
+}
+
 /// A victim is taken when there is room for the map pages that it costs: the map itself asserts
 /// that it writes no more of them than it reckoned with.
 #[test]

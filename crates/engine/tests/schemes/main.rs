@@ -46,6 +46,7 @@ mod leaftl;
 mod leaftl_limits;
 mod learnedftl;
 mod limits_adapt;
+mod limits_replacement_block;
 mod mast;
 mod merges_fast;
 mod nk;

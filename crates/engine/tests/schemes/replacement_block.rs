@@ -222,6 +222,10 @@ fn a_search_takes_a_step_per_chain_that_is_looked_at() {
     assert_eq!(steps(&[], &[5, 9, 13, 17]), 3);
     assert_eq!(steps(&[("replacement_block.victim", "lru")], &[5, 9, 13, 17]), 1);
     assert_eq!(steps(&[("replacement_block.max_chain", "1")], &[5, 9, 5]), 0);
+    // A list takes one step to its head, however many there are; nobody asks it for one's own chain.
+    let list = ("search.model", "list");
+    assert_eq!(steps(&[list], &[5, 9, 13, 17]), 1);
+    assert_eq!(steps(&[list, ("replacement_block.max_chain", "1")], &[5, 9, 5]), 0);
 }
 
 /// Chains of 1, 2, 4, 8 and 9 replacement blocks, each folded when it reaches its bound.

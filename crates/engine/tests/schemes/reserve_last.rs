@@ -6,6 +6,7 @@ use crate::fast_bench::{Bench, copy};
 use ftlab_engine::board::nand::record::Operation::{Erase, Program};
 use ftlab_engine::meter::Cause::{Host, Merge};
 use ftlab_engine::meter::{Event, Level};
+use ftlab_engine::request::Op;
 use ftlab_engine::schemes;
 
 /// Five log blocks: one sequential, two hot, two cold.
@@ -151,4 +152,32 @@ fn a_log_is_a_share_of_the_capacity_or_of_the_active_region() {
         let known = tiny(scheme, 20, &[(&base, "active_region"), ("device.active_region", "8KiB")]);
         assert!(open(scheme, &known).audit().is_ok());
     }
+}
+
+/// Page 4 is hot, but was trimmed. The cold partition gives a block back for it, by a merge of
+/// logical block 1, which leaves its place there free: it is written to that. The block that the hot
+/// partition did not need is the cold one's again, and nothing is merged for it.
+#[test]
+fn a_block_that_the_hot_partition_did_not_open_after_all_is_lent_again() {
+    let mut bench = bench(9, &[FIVE, AS_USED, ("last.cold_victim", "fifo")]);
+    bench.write(&[4, 5, 6, 7, 8, 12, 16, 20, 9, 13, 17, 21, 10, 14, 18, 22]);
+    bench.submit(Op::Trim, 4, 1);
+    bench.write(&[4]);
+    assert_eq!((areas(&bench), bench.merges().2), ([0, 3], 1));
+    assert_eq!(bench.place(4), (bench.block(5), 0));
+    bench.write(&[24]);
+    assert_eq!((areas(&bench), bench.merges().2), ([0, 4], 1));
+}
+
+/// A stream that began in the middle of its block was a sequential log block before the power cut,
+/// and is one again.
+#[test]
+fn a_stream_that_began_in_the_middle_goes_on_after_a_power_cut() {
+    let mut bench = bench(9, &[FIVE]);
+    bench.submit(Op::Write, 5, 3);
+    let sequential = |bench: &Bench| bench.meter().level_now(Level::SequentialLogBlocks);
+    assert_eq!(sequential(&bench), Some(1));
+    bench.device.board_mut().nand_mut().cut_power();
+    bench.device.power_cycle().expect("it recovers");
+    assert_eq!(sequential(&bench), Some(1));
 }

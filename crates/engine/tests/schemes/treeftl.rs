@@ -330,6 +330,8 @@ fn what_is_loaded_before_a_whole_page_is_overwritten() {
     assert_eq!(loads(&[("treeftl.load_unwritten", "true")]), (1, 1));
     let free = [("treeftl.load_unwritten", "true"), ("io.unwritten_read", "zero_free")];
     assert_eq!(loads(&free), (1, 0));
+    let neither = [("treeftl.load_unwritten", "true"), ("treeftl.load_on_full_write", "false")];
+    assert_eq!(loads(&neither), (0, 1), "what was never written, and no older version");
 }
 
 /// Without loading whole pages, a write of some sectors still loads the others.

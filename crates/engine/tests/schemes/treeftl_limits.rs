@@ -1,6 +1,8 @@
 //! What TreeFTL and Tree-PL hold at most, and how they end on a device that ends.
 
-use crate::common::{config, flush, open, pages, submit, tiny};
+use crate::common::{config, flush, open, pages, record, submit, tiny};
+use ftlab_engine::board::nand::record::Operation;
+use ftlab_engine::board::nand::state::{OobRead, PageKind};
 use ftlab_engine::config::Config;
 use ftlab_engine::meter::{Cause, Event};
 use ftlab_engine::request::{Op, Request};
@@ -281,4 +283,75 @@ fn a_flush_waits_for_no_translation_page_that_leaves() {
         let done = device.submit(&request).expect("the device works").completed;
         assert!(done < evicted_at + 200_000, "{scheme}: durable at {done} ns");
     }
+}
+
+/// The working page of a sequential request has no frame and takes none: what fills both frames
+/// stays, and is met there.
+#[test]
+fn a_working_page_makes_nobody_leave() {
+    let config = config(&[("treeftl.bypass_map", "flash"), ("device.ram_bytes", "4KiB")]);
+    let mut device = open("treeftl", &config);
+    let device = device.as_mut();
+    submit(device, &config, Op::Write, 0);
+    device.submit(&pages(&config, Op::Write, E, 33)).expect("the device works");
+    let events = |device: &dyn Device, events: [Event; 4]| {
+        events.map(|event| device.board().meter().events(event))
+    };
+    let left =
+        [Event::BufferFlushes, Event::BufferCleanDrops, Event::EvictDirty, Event::EvictClean];
+    assert_eq!(events(device, left), [0; 4]);
+    submit(device, &config, Op::Write, 0);
+    let met = [Event::MapLookups, Event::MapHits, Event::BufferLookups, Event::BufferHits];
+    assert_eq!(events(device, met), [2, 1, 2, 1], "the second of two, of either kind");
+}
+
+/// What a gap programs that has time for one page; page 0 is read behind it.
+fn gap(device: &mut dyn Device, config: &Config) -> Vec<(bool, u32)> {
+    let read = Request { arrival: device.idle_from() + 1, ..pages(config, Op::Read, 0, 1) };
+    let operations = record(device, |device| {
+        device.submit(&read).expect("the device works");
+    });
+    let state = device.board().nand().state();
+    let programmed = operations.iter().filter_map(|operation| match operation {
+        Operation::Program(ppn, _) => match state.oob(*ppn) {
+            OobRead::Written(oob) => Some((oob.kind == PageKind::Map, oob.logical)),
+            other => panic!("page {ppn} holds {other:?}"),
+        },
+        _ => None,
+    });
+    programmed.collect()
+}
+
+/// One of two cached translation pages has changed: a gap writes that one, then nothing more,
+/// whichever of them was cached first.
+#[test]
+fn a_gap_leaves_translation_pages_alone_that_have_not_changed() {
+    for (first, second) in [(Op::Read, Op::Write), (Op::Write, Op::Read)] {
+        let config = config(&[("treeftl.idle_flush", "true"), ("device.ram_bytes", "16KiB")]);
+        let mut device = open("treeftl", &config);
+        let device = device.as_mut();
+        submit(device, &config, first, 0);
+        submit(device, &config, second, E);
+        let changed = if first == Op::Write { 0 } else { 1 };
+        assert_eq!(gap(device, &config), [(false, changed * E as u32)]);
+        assert_eq!(gap(device, &config), [(true, changed)]);
+        assert_eq!(gap(device, &config), []);
+    }
+}
+
+/// Gaps take changed translation pages in turn: one that changes again behind its turn waits for
+/// the other.
+#[test]
+fn gaps_write_translation_pages_in_turn() {
+    let config = config(&[("treeftl.idle_flush", "true"), ("device.ram_bytes", "16KiB")]);
+    let mut device = open("treeftl", &config);
+    let device = device.as_mut();
+    [0, E].into_iter().for_each(|page| submit(device, &config, Op::Write, page));
+    let data: Vec<_> = (0..2).flat_map(|_| gap(device, &config)).collect();
+    assert_eq!(data, [(false, 0), (false, E as u32)]);
+    let [(true, first)] = gap(device, &config)[..] else { panic!("a translation page") };
+    submit(device, &config, Op::Write, u64::from(first) * E);
+    assert_eq!(gap(device, &config), [(false, first * E as u32)], "data goes first");
+    assert_eq!(gap(device, &config), [(true, 1 - first)]);
+    assert_eq!(gap(device, &config), [(true, first)]);
 }

@@ -1,10 +1,12 @@
 //! WAFTL's page-mapped blocks: which is collected, what counts as a conversion, how many there are.
 //! Blocks have 4 pages.
 
-use crate::common::config;
+use crate::common::{config, pages};
 use crate::fast_bench::Bench;
+use ftlab_engine::board::nand::record::Operation::Erase;
 use ftlab_engine::meter::Cause::{Convert, Gc};
 use ftlab_engine::meter::Event;
+use ftlab_engine::request::Op;
 use ftlab_engine::schemes;
 
 /// Three migrations of single pages fill two page-mapped blocks. The younger one has a superseded
@@ -120,4 +122,50 @@ fn a_budget_never_asks_for_blocks_that_a_given_device_does_not_have() {
         }
     }
     assert!(placed[0] > 20 && placed[1] > 20, "in memory, on flash: {placed:?}");
+}
+
+/// However low the bound is: a page-mapped block that holds nothing valid is collected, and nothing
+/// is converted for it.
+#[test]
+fn a_page_mapped_block_without_a_valid_page_is_only_erased() {
+    let pairs =
+        [("waftl.buffer_blocks", "3"), ("waftl.pmb_blocks", "1"), ("waftl.pmb_convert_pct", "0")];
+    let mut bench = Bench::of("waftl", 3, &pairs);
+    bench.write(&[20, 4, 9, 12, 5, 13, 12, 13, 6, 20, 20, 20]);
+    bench.write(&[36]);
+    // 9, 12, 13 and 20 fill the block, and are written to the zone again.
+    let block = bench.block(9);
+    assert_eq!([12, 13, 20].map(|lpn| bench.block(lpn)), [block; 3]);
+    bench.write(&[9, 12, 13, 20, 36, 36, 36, 36, 36, 36, 36]);
+    bench.device.start_measuring();
+    let operations = bench.write(&[37]);
+    assert!(operations.contains(&Erase(block, Gc)), "{operations:?}");
+    assert_eq!(bench.merges(), (1, 0, 0), "a victim of which nothing was copied");
+    assert_eq!(bench.meter().programs(Convert), 0);
+}
+
+/// A migration that goes by gaps adapts the threshold once, when it is over. Its four pages found
+/// room that was free: four of a logical block are few then.
+#[test]
+fn the_threshold_follows_a_migration_in_gaps_when_it_is_over() {
+    let pairs = [
+        ("waftl.buffer_blocks", "3"),
+        ("waftl.pmb_blocks", "2"),
+        ("waftl.migrate", "background"),
+        ("waftl.threshold", "dynamic"),
+        ("gc.mode", "both"),
+        ("timing.erase", "1ms"),
+    ];
+    let mut bench = Bench::of("waftl", 3, &pairs);
+    bench.write(&[20, 4, 9, 12, 5, 13, 12, 13, 6, 20, 20, 20]);
+    bench.device.start_measuring();
+    let mut read = pages(&bench.config, Op::Read, 0, 1);
+    let mut flips = |bench: &mut Bench, gap: u64| {
+        read.arrival = bench.device.idle_from() + gap;
+        bench.device.submit(&read).expect("unwritten");
+        bench.device.audit().expect("sound");
+        (bench.events(Event::ZoneMigrations), bench.events(Event::ThresholdFlips))
+    };
+    assert_eq!(flips(&mut bench, 1), (1, 0), "one logical block is moved");
+    assert_eq!(flips(&mut bench, 1_000_000_000), (1, 1), "all are");
 }

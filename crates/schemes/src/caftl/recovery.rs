@@ -33,18 +33,25 @@ struct Shared<'a> {
 }
 
 impl Shared<'_> {
-    /// The page of every number, plus one: the copy that bears it, or an older program that the
-    /// journal names, if it is still there.
+    /// The page of every number, plus one.
     fn pages_of_numbers(&self, board: &Board, told: &Told) -> Vec<u32> {
-        let page = |(number, &(sequence, named)): (u32, &(u64, u32))| {
-            let (page, since) = told.page(number);
-            if sequence > since {
-                return Some(named);
-            }
-            page.filter(|&ppn| was_there(board, ppn, since)).map(|ppn| ppn.0)
-        };
-        (0..).zip(&self.named).map(|one| pack(page(one))).collect()
+        let numbers = (0..).zip(&self.named);
+        numbers.map(|(number, &named)| pack(page_of(board, named, told.page(number)))).collect()
     }
+}
+
+/// The page of a number: the last copy that bears it, or, if that is not younger than what the
+/// journal tells (of the last program before), an older program that the journal names, if it is
+/// still there.
+fn page_of(
+    board: &Board,
+    (sequence, named): (u64, u32),
+    (told, since): (Option<Ppn>, u64),
+) -> Option<u32> {
+    if sequence > since {
+        return Some(named);
+    }
+    told.filter(|&ppn| was_there(board, ppn, since)).map(|ppn| ppn.0)
 }
 
 /// Whether a logical page was programmed after that.
@@ -111,5 +118,39 @@ impl Finder<Table> for Shared<'_> {
         // Every entry of the primary map is looked at for the count of references.
         let counted = board.dram(shape.logical_pages, when);
         Ok((table, counted))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ftlab_flash::meter::Cause;
+    use ftlab_flash::request::{PageIo, RequestShape};
+    use ftlab_flash::units::Tag;
+
+    /// Two pages are written. What the journal tells is of the program that it names last.
+    #[test]
+    fn a_number_is_that_of_its_last_copy_or_of_what_the_journal_named_since() {
+        let mut board = Board::new(&Config::default(), 1, 0);
+        let lpn = Lpn(5);
+        let request = RequestShape { first_lpn: lpn, pages: 1, index: 0, sectors: 1, hint: None };
+        let io = PageIo { lpn, sectors: 1, cause: Cause::Host, data: Tag(1), request };
+        let [older, younger] = [0, 1].map(|ppn| {
+            let written = board.program_update(Ppn(ppn), None, &io, PageKind::Data, When::START);
+            let _ = written.expect("nothing fails");
+            match board.nand().state().oob(Ppn(ppn)) {
+                OobRead::Written(oob) => oob.sequence,
+                other => panic!("it was written: {other:?}"),
+            }
+        });
+        let (first, second, erased) = (Some(Ppn(0)), Some(Ppn(1)), Some(Ppn(2)));
+        let none = (0, 0);
+        let page = |named, told| page_of(&board, named, told);
+        assert_eq!(page((younger, 1), (first, older)), Some(1), "copied since");
+        assert_eq!(page((younger, 1), (first, younger)), Some(0), "told since it was copied");
+        assert_eq!(page(none, (first, older)), Some(0));
+        assert_eq!(page(none, (second, older)), None, "written since, on an erased page");
+        assert_eq!(page(none, (erased, younger)), None);
+        assert_eq!(page(none, (None, 0)), None);
     }
 }

@@ -93,3 +93,32 @@ pub(super) fn ram_use(config: &Config) -> Vec<RamUse> {
     structures.retain(|one| one.structure != "trim_records");
     structures
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ftlab_flash::settings::Groups as _;
+
+    /// A page of the journal is written while its predecessor is alive.
+    #[test]
+    fn the_journal_has_a_page_more() {
+        let config = Config::default();
+        assert_eq!(records(&config), u64::from(shape(&config).pages()) + 1);
+    }
+
+    /// Pages that may stay unreclaimed, and one more, share blocks with those of the journal, in
+    /// every plane: one that is too many for so many blocks takes another.
+    #[test]
+    fn what_is_beside_the_data_takes_whole_blocks() {
+        let blocks = |unreclaimed: u64| {
+            let mut config = Config::default();
+            config.set("device.channels", "2").expect("legal");
+            config.set("caftl.unreclaimed", &unreclaimed.to_string()).expect("legal");
+            (minimum_blocks(&config), records(&config))
+        };
+        let (_, records) = blocks(100);
+        let full = (1 + records + 100).next_multiple_of(64) - 1 - records;
+        assert_eq!(blocks(full + 1).0 - blocks(full).0, 2, "{full} beside {records}");
+        assert_eq!(blocks(full + 64).0, blocks(full + 1).0);
+    }
+}

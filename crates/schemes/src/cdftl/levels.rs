@@ -240,3 +240,27 @@ impl MapCache for Levels {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cdftl::settings::Config;
+
+    /// An entry of the first level was there when it came; any other of a page in the second level
+    /// when that came.
+    #[test]
+    fn an_entry_is_there_since_its_level_has_it() {
+        let config = Config::default();
+        let mut board = Board::new(&config, 1, 0);
+        let geometry = board.geometry().clone();
+        let mut levels = Levels::new(&geometry, 4, 1, config.own.cmt_evict_order);
+        let (first, _) = board.read_unwritten(Lpn(0), When::START).expect("nothing fails");
+        let (second, _) = board.read_unwritten(Lpn(0), first).expect("nothing fails");
+        assert_ne!(Moment::from(first), Moment::from(second));
+        let _ = levels.ctp.insert(&board, &Translation::new(&geometry), 0, first);
+        let _ = levels.insert(Lpn(3), None, second);
+        let of = |lpn| levels.ready(Lpn(lpn));
+        assert_eq!((of(3), of(4)), (second.into(), first.into()));
+        assert_eq!(of(levels.entries_per_page), Moment::START, "of the next page");
+    }
+}

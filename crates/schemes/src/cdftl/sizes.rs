@@ -101,6 +101,8 @@ mod tests {
         assert_eq!(of(&[(ram, "64KiB"), all, ("cdftl.ctp_pages", "3")]), (7424, 3), "the rest");
         assert_eq!(of(&[(ram, "64KiB"), all, ("cdftl.cmt_entries", "256")]), (256, 31));
         assert_eq!(of(&[(ram, "4095B"), all]), (511, 0), "less than two pages: DFTL");
+        assert_eq!(of(&[(ram, "4096B"), all]), (256, 1), "two pages");
+        assert_eq!(of(&[("cdftl.cmt_entries", "10"), ("cdftl.cmt_share", "0.25")]), (10, 12));
         assert_eq!(of(&[("cdftl.ctp_pages", "0")]), (2048, 0));
         let (entries, pages) = of(&[(ram, "64KiB")]);
         let gtd = gtd_bytes(&Config::default());

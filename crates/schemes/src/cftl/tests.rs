@@ -137,3 +137,10 @@ fn a_logical_block_is_not_block_mapped_while_memory_alone_knows_where_it_is() {
     let _ = cftl.clean_map(&mut board, When::START).expect("nothing fails");
     assert_eq!(cftl.known_block(&board, Lbn(0)), None);
 }
+
+/// DFTL's pages, and a pad.
+#[test]
+fn a_pad_is_alive_beside_the_pages_of_the_map() {
+    let config = Config::default();
+    assert_eq!(Cftl::payload_pages(&config), Needs::plain(&config).payload_pages(&config) + 1);
+}

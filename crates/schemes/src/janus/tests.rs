@@ -32,3 +32,12 @@ fn the_map_settles_when_the_copies_are_done() {
     assert_ne!(copied, When::START);
     assert_eq!(Index(Vec::new()).settle(&mut board, copied), copied);
 }
+
+/// The pages of this device are one segment: its record and the one that replaces it, and a pad.
+#[test]
+fn a_pad_is_alive_beside_the_records_of_trims() {
+    let mut config = Config::default();
+    config.set("device.page_bytes", "512").expect("legal");
+    config.device.set_capacity(1000 * 512, 0);
+    assert_eq!(Janus::payload_pages(&config), 2 + 1);
+}

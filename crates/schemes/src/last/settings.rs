@@ -141,3 +141,31 @@ impl Shares {
         u64::from(self.sequential) + u64::from(self.hot) + u64::from(self.cold)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ftlab_flash::settings::Groups as _;
+
+    /// Of ten log blocks; either partition has one at least, unless none are to be hot.
+    #[test]
+    fn hot_and_cold_partitions_share_what_is_not_sequential() {
+        for (share, hot, cold) in [("1", 8, 1), ("0.5", 4, 5), ("0.01", 1, 8), ("0", 0, 9)] {
+            let mut config = Config::default();
+            for (key, value) in [("last.log_blocks", "10"), ("last.hot_share", share)] {
+                config.set(key, value).expect("legal");
+            }
+            assert_eq!(Shares::of(&config), Shares { sequential: 1, hot, cold }, "{share}");
+        }
+    }
+
+    /// However many are to be sequential, two are random: a hot and a cold one.
+    #[test]
+    fn two_log_blocks_are_not_sequential() {
+        let mut config = Config::default();
+        for (key, value) in [("last.log_blocks", "10"), ("last.seq_share", "1")] {
+            config.set(key, value).expect("legal");
+        }
+        assert_eq!(Shares::of(&config), Shares { sequential: 8, hot: 1, cold: 1 });
+    }
+}

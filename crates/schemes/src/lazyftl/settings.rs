@@ -211,6 +211,26 @@ mod tests {
         }
     }
 
+    /// Of two blocks in each plane one is the CBA's, though 99 % are two.
+    #[test]
+    fn either_area_has_a_block() {
+        let found = sizes(&[("lazyftl.uba_cba_blocks", "4"), ("lazyftl.cba_percent", "99")]);
+        assert_eq!((found.area, found.cold), (2, Some(1)));
+    }
+
+    /// Of so many blocks a plane beyond those that a device must have, half may be the area's; six
+    /// are not, of a few.
+    #[test]
+    fn an_area_takes_half_of_the_spare_blocks_and_not_the_last() {
+        for (spare, area) in [(6, 0), (7, 1), (11, 5), (12, 6), (20, 10)] {
+            let mut config = config(12_000, &[]);
+            let others = Needs::plain(&config).minimum_blocks(&config);
+            let blocks = (others / 2 + spare).to_string();
+            config.set("device.blocks_per_plane", &blocks).expect("legal");
+            assert_eq!(Sizes::spared(&config), area, "{spare} beyond {others}");
+        }
+    }
+
     /// 6 blocks, the places beside them, and two GMT pages: 3072 + 3592 + 4096 bytes.
     #[test]
     fn what_memory_does_not_hold_is_refused() {

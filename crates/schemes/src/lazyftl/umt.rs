@@ -436,3 +436,6 @@ impl MapCache for LazyMap {
         self.gmt.find(part).map(|slot| self.gmt.ready(slot))
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -240,14 +240,16 @@ mod tests {
     use super::*;
     use crate::leaftl::settings::Config;
     use ftlab_flash::settings::Groups as _;
+    use ftlab_ftl::parts::page_space::PageOwner as _;
     use ftlab_ftl::parts::trim_records::TrimRecords;
 
-    /// Group 0 is in use, and memory has one page of it that is newer than the rest, which flash
-    /// has; what has to leave is group 1, beside it in its map page, then one of another. Once that
-    /// map page is written group 0 is whole, and takes what group 1 gave back: a second one is
-    /// written, where one was reckoned with.
-    #[test]
-    fn a_group_in_use_that_grows_is_reckoned_with() {
+    const PLANE: PlaneId = PlaneId(0);
+
+    /// Groups of 16 pages and a memory that holds hardly one. Memory has a page of group 0 that is
+    /// newer than the others, which flash has; it has half of group 1, of which flash has nothing,
+    /// beside it in its map page; and all of the first group of the next map page. Every page is a
+    /// segment of its own.
+    fn three_groups() -> (Board, PageSpace, Map) {
         let mut config = Config::default();
         let pairs = [
             ("device.pages_per_block", "16"),
@@ -268,17 +270,30 @@ mod tests {
         let scattered = |group: u32, count: u32| -> Vec<(u32, u32)> {
             (0..count).map(|at| (group * pages + at, 700 - 2 * at)).collect()
         };
-        let plane = PlaneId(0);
         map.held = side;
         map.learn(&mut board, (&mut scattered(0, pages), By::Host), 0);
-        let part = (0, (plane, Stream::Map));
+        let part = (0, (PLANE, Stream::Map));
         let _ = map.write_part_to(&mut space, &mut board, part, When::START).expect("has room");
         for (group, count) in [(0, 1), (1, pages / 2), (side, pages)] {
             map.learn(&mut board, (&mut scattered(group, count), By::Host), 0);
         }
         map.held = 0;
+        (board, space, map)
+    }
+
+    /// The fewest pages for which something has to leave.
+    fn one_too_many(map: &Map) -> u32 {
+        (0..).find(|&moved| map.excess(moved) > 0).expect("memory has an end")
+    }
+
+    /// Group 0 is in use; what has to leave is group 1, then one of another map page. Once its map
+    /// page is written group 0 is whole, and takes what group 1 gave back: a second one is written,
+    /// where one was reckoned with.
+    #[test]
+    fn a_group_in_use_that_grows_is_reckoned_with() {
+        let (mut board, mut space, mut map) = three_groups();
         assert_eq!(map.residency(0), Residency::Newer);
-        let one_too_many = (0..).find(|&moved| map.excess(moved) > 0).expect("memory has an end");
+        let one_too_many = one_too_many(&map);
         assert!(map.excess(one_too_many) < map.bytes_of[1].into(), "group 1 is enough by itself");
         assert_eq!(map.writes_before(&board, one_too_many), 2);
         // The bytes of the smallest group would go 244 times into the largest growth.
@@ -286,9 +301,55 @@ mod tests {
         assert!((2..=map.sizes.parts).contains(&most), "{most} of {} map pages", map.sizes.parts);
         assert!(most <= 3, "{most}, where memory has three groups");
         map.moved = vec![(0, 0); one_too_many as usize];
-        let written = map.fit_moved(&mut space, &mut board, plane, When::START);
+        let written = map.fit_moved(&mut space, &mut board, PLANE, When::START);
         let _ = written.expect("has room, and no more is written than was reckoned with");
         assert_eq!(board.meter().events(Event::EvictDirty), 2);
         assert_eq!(map.residency(0), Residency::Whole);
+        // A group that is whole does not grow: a page too many is 13 bytes at most, those of one
+        // that leaves.
+        assert_eq!(map.most_writes_before(self::one_too_many(&map)), 1);
+    }
+
+    /// Flash has fifteen pages of group 0 that memory has not, and none of group 1.
+    #[test]
+    fn what_one_group_grows_by_is_not_said_of_another() {
+        let (board, _, mut map) = three_groups();
+        assert!(map.growth_of_held(&board) > 0);
+        map.held = 1;
+        assert_eq!(map.growth_of_held(&board), 0);
+    }
+
+    /// The block with the map page is a victim with one valid page. If memory is full but for that,
+    /// it costs what one page too many does in `a_group_in_use_that_grows_is_reckoned_with`,
+    /// and what is said without a look at any group is no less.
+    #[test]
+    fn a_victim_is_told_the_map_pages_that_its_pages_push_out() {
+        let (board, space, mut map) = three_groups();
+        let victim = board.geometry().block_of(map.location(0).expect("it was written"));
+        assert_eq!(space.valid_in(board.nand(), victim), 1);
+        map.bytes += PAGE_BYTES * u64::from(one_too_many(&map) - 1);
+        assert_eq!(one_too_many(&map), 1);
+        assert_eq!(map.map_writes(&space, &board, victim), 2);
+        assert_eq!(map.most_map_writes(&space, victim, 1), 3, "one for each group in memory");
+    }
+
+    /// A page that lies twice in a row is where it came to lie last.
+    #[test]
+    fn of_two_places_of_a_page_the_later_is_learned() {
+        let (mut board, _, mut map) = three_groups();
+        map.learn(&mut board, (&mut [(5, 101), (5, 100)], By::Host), 0);
+        let found = map.find(Lpn(5)).expect("it was learned");
+        assert_eq!(found.segment.predict(5, map.scale), 101);
+    }
+
+    /// What a fault kept from being learned is known all the same, and of no other page.
+    #[test]
+    fn moved_pages_are_where_they_moved_to() {
+        let (board, _, mut map) = three_groups();
+        map.moved = vec![(500, 77), (501, 78), (500, 79)];
+        assert_eq!(
+            [500, 501, 502].map(|lpn| map.locate(&board, Lpn(lpn))),
+            [Some(Ppn(79)), Some(Ppn(78)), None]
+        );
     }
 }

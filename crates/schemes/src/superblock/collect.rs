@@ -160,7 +160,7 @@ impl Superblock {
     /// Chooses the fewest blocks, the least valid first, whose hot and whose cold pages need a
     /// block less than they are now; what has room takes them first and is no source. False if
     /// there are none, or not enough free blocks to fill two at once.
-    fn choose_apart(&mut self, board: &Board, sbn: Sbn) -> bool {
+    pub(super) fn choose_apart(&mut self, board: &Board, sbn: Sbn) -> bool {
         let nand = board.nand();
         self.sort_blocks(board, sbn);
         let pages_per_block = board.geometry().pages_per_block;

@@ -316,3 +316,24 @@ impl MapCache for Nodes {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A changed entry of which flash knows leaves, and another one changes: of one entry all are
+    /// changed, so that it may leave.
+    #[test]
+    fn a_node_forgets_changed_entries_that_left() {
+        let config = Config::default();
+        assert!(config.own.clean_first, "unchanged entries leave first, where there are any");
+        let geometry = Geometry::new(&config.device);
+        let mut nodes = Nodes::new(&geometry, &config);
+        let [first, second] =
+            [0, 1].map(|lpn| nodes.insert(Lpn(lpn), Some(Ppn(lpn)), When::START, Place::Asked));
+        nodes.change(Lpn(0), Some(Ppn(9)));
+        nodes.remove(first);
+        nodes.change(Lpn(1), Some(Ppn(10)));
+        assert_eq!(nodes.victim(0), second);
+    }
+}

@@ -61,3 +61,22 @@ pub(crate) fn check(config: &Config) -> Result<(), SettingError> {
     }
     check_cache("tpftl.cache_bytes", given, budget(config))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ftlab_flash::settings::Groups as _;
+
+    /// Two entries of a node fit.
+    #[test]
+    fn a_cache_holds_two_entries_at_least() {
+        let least = node_of(&Config::default().own, 2);
+        let checked = |bytes: u64| {
+            let mut config = Config::default();
+            config.set("tpftl.cache_bytes", &format!("{bytes}B")).expect("legal");
+            check(&config)
+        };
+        assert_eq!(checked(least), Ok(()));
+        assert!(checked(least - 1).is_err());
+    }
+}

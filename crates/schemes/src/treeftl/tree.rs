@@ -19,6 +19,8 @@ mod pruning;
 mod recovery;
 mod scheme;
 mod sizes;
+#[cfg(test)]
+mod tests;
 
 pub use ftlab_ftl::parts::tree_frames::Frames;
 pub use pruning::{Leaf, Pruning};

@@ -37,7 +37,8 @@ pub struct Census {
 /// Areas of blocks, and what is told about them.
 #[derive(Clone, Debug)]
 pub struct Areas {
-    /// 1: buffer zone, 2: page-mapped, 0: anything else.
+    /// 1: buffer zone, 2: page-mapped, 0: neither so far. A block that left its area is asked for no
+    /// more: the index names no page of one that was erased, nor of a data block.
     of_block: Vec<u8>,
     /// Pages mapped by pages and by blocks; those in the zone are neither.
     pages: [u32; 2],
@@ -73,11 +74,6 @@ impl Areas {
     #[inline]
     pub fn joins_by_page(&mut self, block: BlockId) {
         self.of_block[block.index()] = BY_PAGE;
-    }
-
-    /// A block left its area.
-    pub fn leaves(&mut self, block: BlockId) {
-        self.of_block[block.index()] = 0;
     }
 
     /// Where the newest copy of a page is, if not nowhere or in what a power cut left.

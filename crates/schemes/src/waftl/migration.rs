@@ -70,7 +70,6 @@ impl Waftl {
         }
         let done = self.base.engine.release_log(board, oldest, done)?;
         self.zone.remove(0);
-        self.areas.leaves(oldest);
         self.left = self.left.saturating_sub(1);
         Ok(done)
     }
@@ -208,7 +207,6 @@ impl Waftl {
         let supply = &mut self.base.engine.supply;
         let erased = supply.release(board, victim, BlockRole::Data, cause, done)?;
         self.by_page.remove(place);
-        self.areas.leaves(victim);
         Ok(erased)
     }
 }

@@ -168,6 +168,7 @@ fn beside(config: &Config, by_page: u64, map: &[(&'static str, u64)]) -> Vec<Ram
 mod tests {
     use super::*;
     use ftlab_flash::settings::Groups as _;
+    use ftlab_ftl::parts::record_area::RecordArea;
 
     /// Pages of 512 bytes, 128 entries of the map each; so many in a block.
     fn config(pages_per_block: &str, pairs: &[(&str, &str)]) -> Config {
@@ -185,6 +186,37 @@ mod tests {
         {
             let config = config(pages, &[]);
             assert_eq!(least_cached(&Geometry::new(&config.device)), least, "{pages}");
+        }
+    }
+
+    /// Of 200 blocks in two planes 100 are exported. Three of a hundred buffer; with these and the
+    /// one that a cleaning needs 104 are taken, and beside them those of records and four more. What
+    /// is left of the others is as many in either plane.
+    #[test]
+    fn room_for_page_mapped_blocks_is_alike_in_all_planes() {
+        let pairs = [
+            ("device.planes", "2"),
+            ("device.blocks_per_plane", "100"),
+            ("device.over_provisioning", "1"),
+        ];
+        let config = config("256", &pairs);
+        assert_eq!((config.device.logical_pages(), zone_blocks(&config)), (100 * 256, 3));
+        let records = u64::from(RecordArea::blocks(&Geometry::new(&config.device)));
+        assert_eq!(room(&config, false), Some((200 - 104 - 4 - records) / 2 * 2));
+    }
+
+    /// A logical block of 256 pages needs two map pages, 1024 bytes beside the directory. One
+    /// page-mapped block takes 4 bytes and a bit for each of 256 pages, 1056 in all. Of four logical
+    /// blocks there are eight map pages, which lie in two blocks: a directory of 40 bytes. So the
+    /// whole map takes less than the smallest cache: it is in memory, however little of that there
+    /// is. Of two page-mapped blocks it takes more.
+    #[test]
+    fn a_map_smaller_than_the_smallest_cache_is_in_memory() {
+        for (blocks, cached) in [("1", None), ("2", Some(2))] {
+            let pairs = [("waftl.pmb_blocks", blocks), ("device.ram_bytes", "1B")];
+            let mut config = config("256", &pairs);
+            config.device.set_capacity(4 * 256 * 512, 0);
+            assert_eq!(map_cache(&config), cached, "{blocks}");
         }
     }
 
