@@ -313,6 +313,14 @@ mod tests {
         assert_eq!((roles.logs[0].home, roles.logs[0].run.clone()), (Some(Lbn(1)), Some(0..2)));
     }
 
+    /// Pages 4 and 9 are both at their places, of logical blocks 1 and 2.
+    #[test]
+    fn a_block_of_two_logical_blocks_is_nobodys_though_every_page_is_at_its_place() {
+        let roles = survey(&[(1, 0, 4, Log), (1, 1, 9, Log)]);
+        assert_eq!((roles.data.len(), logs(&roles)), (0, vec![1]));
+        assert_eq!((roles.logs[0].home, roles.logs[0].owner), (None, None));
+    }
+
     #[test]
     fn a_complete_log_block_is_a_data_block_whatever_its_pages_were_written_as() {
         let full: Vec<_> = (0..4).map(|offset| (1, offset, 4 + offset, Log)).collect();
