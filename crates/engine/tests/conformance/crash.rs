@@ -220,8 +220,8 @@ fn devices_survive_a_hundred_cuts_in_a_row() {
     }
 }
 
-/// Flushes that are cut between the program of a record and the mark of the one that it replaces:
-/// each leaves both on flash, and none of those that came before keeps room for what it holds.
+/// Flushes that are cut behind their first program, before the page that it replaces is marked: each
+/// leaves both on flash. Audits count what is alive, and of what came before nothing may be left.
 #[test]
 fn cut_flushes_leave_no_more_alive_than_a_scheme_declares() {
     for row in schemes::TABLE.iter().filter(|row| chosen(row.paper.name)) {

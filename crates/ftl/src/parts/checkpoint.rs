@@ -339,7 +339,7 @@ mod tests {
         says(&newest(&board, &[3, 4, 5, 0, 1, 2]), 500, 1, [0, 1, 2]);
     }
 
-    /// The one that speaks up to 2^32 + 1 is newer than the one up to 2.
+    /// The one that speaks up to 5 * 2^32 + 1 is newer than the one up to 2.
     #[test]
     fn sequence_numbers_have_two_words() {
         let (mut board, mut checkpoints) = device();

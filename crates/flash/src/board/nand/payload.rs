@@ -1,7 +1,8 @@
 //! What map, checkpoint and trim-record pages hold: one slot of words per live page.
 //!
 //! Slots are allocated once, zeroed, and reused; a page's record carries its slot number. A slot is
-//! given back when its page becomes invalid or is erased.
+//! given back when its page becomes invalid or is erased, or is not among those that a recovery
+//! marks as valid.
 
 use super::record::Change;
 use super::state::{BlockState, OobRead, PageKind};
@@ -140,7 +141,8 @@ impl Nand {
         self.payloads.words(self.slot_of(ppn))
     }
 
-    /// Whether a page still holds its payload (it does until it becomes invalid or is erased).
+    /// Whether a page still holds its payload: until it becomes invalid or is erased, or a recovery
+    /// ends that did not mark it as valid.
     pub fn has_payload(&self, ppn: Ppn) -> bool {
         matches!(self.state.oob(ppn), OobRead::Written(oob)
             if !oob.kind.is_host_data() && oob.kind != PageKind::Parity)

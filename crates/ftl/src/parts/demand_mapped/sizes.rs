@@ -164,11 +164,12 @@ mod tests {
     }
 
     /// Of each plane: 313 blocks of data (314 with those superseded), 3 of the map (4 with
-    /// checkpoints), one more, and what collection needs.
+    /// checkpoints), one more, and what collection needs: its threshold of three, two frontiers and
+    /// a spare.
     #[test]
     fn blocks_are_those_of_data_of_the_map_and_a_reserve() {
         let config = config(&[]);
-        let reserve = config.blocks_beside_data(3);
+        let reserve = 3 + 2 + 1;
         assert_eq!(PLAIN.minimum_blocks(&config), 2 * (313 + 3 + 1 + reserve));
         assert_eq!(SAVED.minimum_blocks(&config), 2 * (314 + 4 + 1 + reserve));
     }
