@@ -151,8 +151,8 @@ mod tests {
     }
 
     const PLAIN: Needs = Needs { threshold: 3, checkpoint_words: 0, stale_pages: 0 };
-    /// A checkpoint has a thousand words, one for how many blocks are open, and those: a frontier of
-    /// data and one of maps in each plane. Nine pages of 124 words beside their headers; one, where it
+    /// A checkpoint has a thousand words, one for how many blocks are open, and those: two
+    /// frontiers of data and one of maps in each plane. Nine pages of 124 words beside their headers; one, where it
     /// saves nothing but which blocks are open.
     const SAVED: Needs = Needs { threshold: 3, checkpoint_words: 1000, stale_pages: 40 };
 
@@ -164,12 +164,12 @@ mod tests {
     }
 
     /// Of each plane: 313 blocks of data (314 with those superseded), 3 of the map (4 with
-    /// checkpoints), one more, and what collection needs: its threshold of three, two frontiers and
-    /// a spare.
+    /// checkpoints), one more, and what collection needs: its threshold of three, three frontiers
+    /// and a spare.
     #[test]
     fn blocks_are_those_of_data_of_the_map_and_a_reserve() {
         let config = config(&[]);
-        let reserve = 3 + 2 + 1;
+        let reserve = 3 + 3 + 1;
         assert_eq!(PLAIN.minimum_blocks(&config), 2 * (313 + 3 + 1 + reserve));
         assert_eq!(SAVED.minimum_blocks(&config), 2 * (314 + 4 + 1 + reserve));
     }
