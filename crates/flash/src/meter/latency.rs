@@ -328,7 +328,7 @@ mod tests {
     /// stage behind every one of them.
     fn stages(requests: &[(Nanos, u32)]) -> Vec<u128> {
         let mut meter = LatencyMeter::new();
-        let mut summed = |&(flash, count): &(Nanos, u32)| {
+        let summed = |&(flash, count): &(Nanos, u32)| {
             let stages = Stages { flash, ..Stages::default() };
             let done =
                 Completion { arrival: 0, admitted: 0, completed: flash, stages, unreadable: None };
@@ -337,7 +337,7 @@ mod tests {
             assert_eq!(channel, 0);
             sum
         };
-        requests.iter().map(|one| summed(one)).collect()
+        requests.iter().map(summed).collect()
     }
 
     /// Short ones are summed in 64 bits, as many as these hold, long ones and what has been summed
