@@ -67,3 +67,33 @@ impl Meter {
         counts.lifespans += lifespan.unwrap_or(0);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Two victims of four pages; of one of them it is known when it was opened.
+    #[test]
+    fn a_class_has_its_victims_and_what_it_was_in_the_last_epoch() {
+        let mut meter = Meter::new(4);
+        let group =
+            Some(ClassGroup { segments: 3, expected_valid_ppm: None, valid_ppm: Some(250_000) });
+        meter.class_group(2, group);
+        meter.class_victim(2, (1, 4), Some(30));
+        meter.class_victim(2, (2, 4), None);
+        meter.class_written(2);
+        meter.class_moved(2, 3);
+        let expected = ClassCounts {
+            host_pages: 1,
+            moved_pages: 3,
+            victims: 2,
+            victim_pages: 8,
+            copied_pages: 3,
+            timed_victims: 1,
+            lifespans: 30,
+            group,
+        };
+        assert_eq!(meter.classes()[2], expected);
+        assert_eq!(meter.classes()[1], ClassCounts::default());
+    }
+}

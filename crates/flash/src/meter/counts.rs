@@ -104,4 +104,22 @@ mod tests {
         assert_eq!((between.total_reads(), between.total_programs()), (5, 0));
         assert_eq!((between.total_erases(), between.map_misses, between.full_merges), (2, 4, 0));
     }
+
+    #[test]
+    fn a_picture_shows_what_the_meter_has_counted() {
+        let mut meter = Meter::new(4);
+        [Cause::Host, Cause::Gc, Cause::Gc].into_iter().for_each(|cause| meter.program(cause));
+        meter.read(Cause::Gc);
+        meter.erase(BlockRole::Log, Cause::Merge);
+        meter.event(Event::MapLookups, 7);
+        meter.event(Event::MapHits, 2);
+        meter.merge_full(3);
+        let counts = meter.counts();
+        assert_eq!(
+            (counts.total_programs(), counts.total_reads(), counts.total_erases()),
+            (3, 1, 1)
+        );
+        assert_eq!(counts.programs[Cause::Gc as usize], 2);
+        assert_eq!((counts.map_misses, counts.full_merges, counts.full_data_blocks), (5, 1, 3));
+    }
 }

@@ -308,4 +308,50 @@ mod tests {
         whole.reset();
         assert_eq!((whole.count(), whole.percentile(50.0), whole.cumulative()), (0, 0, vec![]));
     }
+
+    /// Times of which the last is as long as the one before are in no histogram yet.
+    #[test]
+    fn sums_and_the_range_are_of_all_times_the_last_ones_too() {
+        let mut statistics = LatencyStatistics::new();
+        assert_eq!((statistics.range(), statistics.sum_of_squares()), ((0, 0), 0));
+        [7, 7].into_iter().for_each(|time| statistics.record(time));
+        assert_eq!((statistics.range(), statistics.sum_of_squares()), ((7, 7), 98));
+        [3, 3, 3, 5, 5].into_iter().for_each(|time| statistics.record(time));
+        let squares = 2 * 49 + 3 * 9 + 2 * 25;
+        assert_eq!((statistics.range(), statistics.sum_of_squares()), ((3, 7), squares));
+        assert_eq!((statistics.count(), statistics.sum()), (7, 33));
+        let settled = statistics.plus(&LatencyStatistics::new());
+        assert_eq!((settled.range(), settled.sum_of_squares()), ((3, 7), squares));
+    }
+
+    /// So many requests that spent so long in the flash and nothing elsewhere; the sum of each
+    /// stage behind every one of them.
+    fn stages(requests: &[(Nanos, u32)]) -> Vec<u128> {
+        let mut meter = LatencyMeter::new();
+        let summed = |&(flash, count): &(Nanos, u32)| {
+            let stages = Stages { flash, ..Stages::default() };
+            let done =
+                Completion { arrival: 0, admitted: 0, completed: flash, stages, unreadable: None };
+            meter.record(Op::Read, &done, count);
+            let [.., sum, channel] = meter.stages();
+            assert_eq!(channel, 0);
+            sum
+        };
+        requests.iter().map(summed).collect()
+    }
+
+    /// Short ones are summed in 64 bits, as many as these hold, long ones and what has been summed
+    /// so far in more.
+    #[test]
+    fn stages_are_summed_whatever_their_sum_is() {
+        assert_eq!(
+            stages(&[(3, 2), (5, 4), (1 << 50, 3), (7, 1)]),
+            [6, 26, 26 + (3 << 50), 33 + (3 << 50)]
+        );
+        assert_eq!(stages(&[(1 << 62, 4)]), [1 << 64], "one is too long");
+        assert_eq!(stages(&[(1 << 46, 1 << 18)]), [1 << 64], "they are too many");
+        let full = [((1_u64 << 46), 1 << 16); 5];
+        let sums: Vec<u128> = (1..=5).map(|times| times << 62).collect();
+        assert_eq!(stages(&full), sums, "they become too many");
+    }
 }

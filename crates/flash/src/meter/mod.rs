@@ -430,16 +430,4 @@ impl Meter {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_victim_is_a_switch_a_partial_or_a_full_merge_by_what_was_copied() {
-        let mut meter = Meter::new(8);
-        for copied in [0, 1, 3, 7, 7, 8] {
-            meter.victim(copied, 8);
-        }
-        let Merges { switch, partial, full, .. } = *meter.merges();
-        assert_eq!((switch, partial, full), (1, 4, 1));
-    }
-}
+mod tests;

@@ -172,7 +172,8 @@ fn joined(whole: Completion, piece: Completion) -> Completion {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::units::Nanos;
+    use crate::request::Unreadable;
+    use crate::units::{Lpn, Nanos};
 
     fn done(arrival: Nanos, admitted: Nanos, completed: Nanos) -> Completion {
         let stages = Stages {
@@ -253,5 +254,49 @@ mod tests {
         all.next(Piece { of: 3, pieces: 2 });
         all.begins();
         assert_eq!((all.fail(), all.is_whole(), all.fail()), (1, true, 1));
+    }
+
+    /// Behind one another every stage of both counts, and every page that could not be read.
+    #[test]
+    fn stages_and_unreadable_pages_of_pieces_behind_one_another_add_up() {
+        let stages = Stages {
+            driver_queue: 2,
+            host_link: 3,
+            controller: 4,
+            buffer: 5,
+            map: 6,
+            flash: 7,
+            channel: 8,
+        };
+        let piece = |admitted, pages| Completion {
+            arrival: admitted - 2,
+            admitted,
+            completed: admitted + 33,
+            stages,
+            unreadable: Some(Unreadable { first: Lpn(pages), pages }),
+        };
+        let one = whole(&[piece(12, 2), piece(50, 3)]);
+        assert_eq!((one.arrival, one.admitted, one.completed), (10, 12, 83));
+        // 5 between 45, when the first was done, and 50, when the other was admitted.
+        assert_eq!(one.stages.all(), [7, 6, 8, 10, 12, 14, 16]);
+        assert_eq!(one.unreadable, Some(Unreadable { first: Lpn(2), pages: 5 }));
+    }
+
+    /// Of a request in pieces only what was done last says how it went.
+    #[test]
+    fn a_request_went_as_its_last_piece_tells() {
+        let mut pieces = Pieces::default();
+        assert_eq!(pieces.whole(&done(0, 0, 9)), Some(done(0, 0, 9)), "all of it");
+        let mut take = |completed| {
+            pieces.next(Piece { of: 7, pieces: 2 });
+            pieces.begins();
+            pieces.done(&done(0, 0, completed));
+            pieces.whole(&done(0, 0, completed)).map(|whole| whole.completed)
+        };
+        assert_eq!([take(50), take(30)], [None, Some(50)]);
+        pieces.next(Piece { of: 8, pieces: 2 });
+        pieces.begins();
+        pieces.reset();
+        assert!(pieces.is_whole() && pieces.open.is_empty());
     }
 }

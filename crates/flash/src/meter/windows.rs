@@ -304,4 +304,61 @@ mod tests {
         windows.reset();
         assert_eq!(windows.level_now(Level::ThetaPages), Some(9), "measuring moves no area");
     }
+
+    fn took(from: Nanos, completed: Nanos) -> Completion {
+        Completion { arrival: from, admitted: from, ..completed_at(completed) }
+    }
+
+    fn totals(host_pages_written: u64, overhead_programs: u64, erases: u64) -> Totals {
+        Totals { host_pages_written, overhead_programs, erases }
+    }
+
+    /// A read and three writes in the first window, a flush in the second; what was programmed and
+    /// erased grows from one completion to the next.
+    #[test]
+    fn a_window_has_its_responses_and_what_grew_in_it() {
+        let mut windows = Windows::new();
+        assert!(
+            windows.record(Op::Read, &took(5, 10), totals(1, 20, 300)),
+            "the first of its window"
+        );
+        assert!(!windows.record_alike(Op::Write, &took(0, 20), 3, totals(3, 50, 700)));
+        windows.sample_free_blocks(9);
+        assert_eq!(windows.present(), 0..FIRST_WIDTH);
+        let second = FIRST_WIDTH + 4;
+        assert!(windows.record(Op::Flush, &took(FIRST_WIDTH, second), totals(3, 51, 702)));
+        assert_eq!(windows.present(), FIRST_WIDTH..2 * FIRST_WIDTH);
+        let [first, second] = windows.all() else { panic!("two windows") };
+        assert_eq!(first.reads(), Responses { requests: 1, sum: 5, max: 5 });
+        assert_eq!(first.writes(), Responses { requests: 3, sum: 60, max: 20 });
+        assert_eq!(first.all(), Responses { requests: 4, sum: 65, max: 20 });
+        assert_eq!((first.host_pages_written, first.overhead_programs, first.erases), (3, 50, 700));
+        assert_eq!((first.free_blocks_min, second.free_blocks_min), (Some(9), None));
+        assert_eq!(second.all(), Responses { requests: 1, sum: 4, max: 4 });
+        assert_eq!((second.host_pages_written, second.overhead_programs, second.erases), (0, 1, 2));
+        let counted = |op| windows.responses(op, 0).map(|(.., count)| count).sum::<u64>();
+        assert_eq!([Op::Read, Op::Write, Op::Flush].map(counted), [1, 3, 0]);
+    }
+
+    /// 1, 2, 4 and 8 writes in four windows, ten programs and a hundred erases for each: a
+    /// completion beyond the last window joins them in pairs.
+    #[test]
+    fn windows_that_widen_are_joined_in_pairs() {
+        let mut windows = Windows::new();
+        let mut writes = 0;
+        for (window, count) in [(0, 1), (1, 2), (2, 4), (3, 8)] {
+            writes += u64::from(count);
+            let seen = totals(writes, 10 * writes, 100 * writes);
+            windows.record_alike(Op::Write, &completed_at(window * FIRST_WIDTH), count, seen);
+        }
+        assert_eq!(windows.width(), FIRST_WIDTH);
+        let beyond = WINDOWS as Nanos * FIRST_WIDTH;
+        windows.record(Op::Flush, &completed_at(beyond), totals(writes, 10 * writes, 100 * writes));
+        assert_eq!((windows.width(), windows.all().len()), (2 * FIRST_WIDTH, WINDOWS / 2 + 1));
+        let joined = windows.all()[..2].iter().map(|window| {
+            let Window { host_pages_written, overhead_programs, erases, .. } = *window;
+            (window.writes().requests, host_pages_written, overhead_programs, erases)
+        });
+        assert_eq!(joined.collect::<Vec<_>>(), [(3, 3, 30, 300), (12, 12, 120, 1200)]);
+    }
 }

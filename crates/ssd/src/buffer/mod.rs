@@ -17,6 +17,8 @@ mod lru;
 mod map_aware;
 mod policy;
 mod settings;
+#[cfg(test)]
+mod tests;
 
 pub(crate) use front::{Below, Buffered, Front};
 pub use policy::BufferPaper;

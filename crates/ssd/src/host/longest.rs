@@ -134,4 +134,18 @@ mod tests {
             assert!(excess <= if exact { 0 } else { longest / 2_000 }, "{excess} of {longest}");
         }
     }
+
+    /// As many groups as there may be, of a request each: they are joined in pairs, in their order,
+    /// and those to come have as many.
+    #[test]
+    fn groups_are_joined_in_pairs() {
+        let mut queue = LongestQueue::new();
+        (1..=GROUPS as Nanos).for_each(|admitted| queue.passes(0, admitted));
+        assert_eq!(
+            (queue.longest(), queue.waiting, queue.group_size),
+            (GROUPS as u64, GROUPS as u64, 2)
+        );
+        let groups = queue.groups.iter().map(|group| (group.last, group.requests));
+        assert!(groups.eq((1..=GROUPS as Nanos / 2).map(|pair| (2 * pair, 2))));
+    }
 }

@@ -250,3 +250,12 @@ fn weights_that_do_not_fit_are_refused() {
     }
     assert_eq!(check(&[weighted, ("host.streams", "2"), ("host.weights", "3, 1")]), Ok(()));
 }
+
+/// Two writes keep their order where they share a sector; those of neighbours need not.
+#[test]
+fn neighbours_do_not_keep_their_order() {
+    let [zero, one] = [0, 1].map(|page| request(Op::Write, page));
+    assert!(queue::keep_order(&zero, &zero));
+    assert!(!queue::keep_order(&zero, &one) && !queue::keep_order(&one, &zero));
+    assert_eq!(Queue::new(3, 5).room(), 15, "five of each stream");
+}
