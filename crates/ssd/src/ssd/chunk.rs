@@ -152,7 +152,10 @@ impl<S: Scheme> Ssd<S> {
             [taken.arrival, taken.admitted, taken.completed].map(|at| at - self.epoch);
         served.note((arrival, admitted, completed));
         if self.unreadable.is_some() || !alike.takes(request.op, &taken, &self.board) {
-            self.begin_alike(request.op, taken, alike);
+            self.begin_alike(request.op, &taken, alike);
+            if ROWS == rows::BOOKED_SINGLY {
+                alike.compares_writes();
+            }
             if let Some(before) = before {
                 alike.repeats(self.board.nand().clock().booked_since(&before));
             }
@@ -162,11 +165,11 @@ impl<S: Scheme> Ssd<S> {
 
     /// A request that is not like those before is counted; others may be like it.
     #[inline(always)]
-    fn begin_alike(&mut self, op: Op, taken: Taken, alike: &mut Alike) {
+    fn begin_alike(&mut self, op: Op, taken: &Taken, alike: &mut Alike) {
         alike.count(self.board.meter_mut());
-        let completion = self.completion(&taken);
+        let completion = self.completion(taken);
         self.count(op, &completion);
-        alike.begin(op, (taken, completion), self.board.meter());
+        alike.begin(op, (*taken, completion), self.board.meter());
     }
 
     #[inline(never)]
@@ -263,7 +266,8 @@ impl<S: Scheme> Ssd<S> {
         let sectors = u64::from(request.sectors);
         self.board.meter_mut().requests_of_a_page(Op::Write, 1, sectors);
         self.unreadable = None;
-        self.begin_alike(Op::Write, taken, alike);
+        self.begin_alike(Op::Write, &taken, alike);
+        alike.compares_writes();
     }
 
     /// Books, where it is not, and notes the time of those that were written in a row.
@@ -360,16 +364,10 @@ impl Alike {
     fn begin(&mut self, op: Op, (taken, completion): (Taken, Completion), meter: &Meter) {
         let epoch = taken.completed - completion.completed;
         let Range { start, end } = meter.present_window();
-        let (split, is_readable) = (taken.split, completion.unreadable.is_none());
-        let is_bare = op == Op::Write
-            && is_readable
-            && taken.arrival == taken.admitted
-            && split.channel + split.flash == taken.completed - taken.admitted;
         *self = Alike {
-            like: is_readable.then_some((op, completion)),
+            like: completion.unreadable.is_none().then_some((op, completion)),
             taken,
             window: start + epoch..end + epoch,
-            bare_write: is_bare.then_some((split.channel, split.flash)),
             ..Alike::default()
         };
     }
@@ -385,6 +383,17 @@ impl Alike {
             let rest = self.window.end.saturating_sub(1).saturating_sub(self.taken.completed);
             (self.booked, self.left) = (booked, rest / booked.length());
         }
+    }
+
+    /// Writes to come may be like it, if it was one and neither waited nor found anything else at
+    /// work for it than the channel and the cells.
+    #[inline]
+    fn compares_writes(&mut self) {
+        let (first, split) = (&self.taken, self.taken.split);
+        let is_bare = self.like.is_some_and(|(op, _)| op == Op::Write)
+            && first.arrival == first.admitted
+            && split.channel + split.flash == first.completed - first.admitted;
+        self.bare_write = is_bare.then_some((split.channel, split.flash));
     }
 
     /// Takes so many in, of which the last was done at `completed`.
