@@ -216,12 +216,13 @@ pub trait Scheme: Clone + Send + Sync + 'static {
     fn write(&mut self, board: &mut Board, io: &PageIo, after: When) -> Result<When, Fault>;
     /// Whether [`Scheme::write_alike`] ever does anything.
     const WRITES_ALIKE: bool = false;
-    /// Writes one page as [`Scheme::write`] does, but for the time: nothing but what every such
-    /// write does is due, so that all of them take the same, which the device books. False, with
-    /// nothing done, where it is not so. Asked only where [`Board::writes_alike`], of requests of a
-    /// single page, behind which nothing is left to do.
-    fn write_alike(&mut self, _board: &mut Board, _io: &PageIo) -> bool {
-        false
+    /// Writes one page as [`Scheme::write`] does, but for the time, and says where: nothing but
+    /// what every such write does is due, a program and what [`Board::dram`] takes for its map, so
+    /// that the device can tell its time. None, with nothing done, where it is not so. Asked only
+    /// where [`Board::writes_alike`] or [`Board::writes_by_cells`], of requests of a single page,
+    /// behind which nothing is left to do.
+    fn write_alike(&mut self, _board: &mut Board, _io: &PageIo) -> Option<Ppn> {
+        None
     }
     /// Whether it would, of a page like this.
     fn would_write_alike(&self, _board: &Board, _lpn: Lpn) -> bool {

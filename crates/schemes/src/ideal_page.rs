@@ -187,13 +187,14 @@ impl Scheme for IdealPage {
     const WRITES_ALIKE: bool = true;
 
     #[inline(always)]
-    fn write_alike(&mut self, board: &mut Board, io: &PageIo) -> bool {
+    fn write_alike(&mut self, board: &mut Board, io: &PageIo) -> Option<Ppn> {
         let place = (self.base.space.place(board.nand(), io.lpn), Stream::Data);
-        let is_written = self.base.has_room(place.0) && self.base.put_untimed(board, io, place);
-        if is_written {
-            board.dram_untimed(2);
+        if !self.base.has_room(place.0) {
+            return None;
         }
-        is_written
+        let new = self.base.put_untimed(board, io, place)?;
+        board.dram_untimed(2);
+        Some(new)
     }
 
     #[inline]

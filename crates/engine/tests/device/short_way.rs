@@ -26,6 +26,19 @@ const DEVICES: &[Pairs<'_>] = &[
     &[("timing.dram_access", "90ns"), ("timing.controller_page", "2us"), ("device.planes", "2")],
 ];
 
+/// Where writes in rows are booked one by one, without a token: beside the fourth of [`DEVICES`].
+const PARALLEL: &[Pairs<'_>] = &[
+    &[("timing.profile", "parallel"), ("timing.page_transfer", "3us"), ("host.queue_depth", "1")],
+    &[
+        ("timing.profile", "parallel"),
+        ("timing.page_transfer", "150us"),
+        ("device.dies", "2"),
+        ("device.planes", "2"),
+        ("alloc.order", "dynamic"),
+        ("host.queue_depth", "5"),
+    ],
+];
+
 /// How many, their sum and that of their squares, and all of them.
 type Times = (u64, u128, u128, Vec<(Nanos, u64)>);
 
@@ -140,7 +153,7 @@ fn the_short_way_leaves_what_the_long_way_leaves() {
 /// collections, by windows, by requests of two pages and by reads.
 #[test]
 fn writes_in_rows_leave_what_single_ones_leave() {
-    for pairs in DEVICES {
+    for pairs in DEVICES.iter().chain(PARALLEL) {
         let config = tiny("ideal_page", 24, pairs);
         let logical = config.device.logical_pages();
         let request = |number: u64| {

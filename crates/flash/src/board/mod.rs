@@ -223,8 +223,27 @@ impl Board {
         !self.rmw && self.nand.is_plain() && self.nand.clock().takes_equal_times()
     }
 
+    /// Whether a page that the host writes and that can only work takes the time of cells and
+    /// channel alone, so that it can be told without a token: nothing can fail, nothing is read
+    /// first, and neither controller nor DRAM takes time.
+    #[inline]
+    pub fn writes_by_cells(&self) -> bool {
+        let clock = self.nand.clock();
+        let is_bare = clock.programs_in_parallel() && clock.host_pages_are_free();
+        is_bare && !self.rmw && self.nand.is_plain() && self.ram.is_free()
+    }
+
+    /// The time of a page that was programmed without it ([`Board::program_untimed`]) and could
+    /// come from the controller at this moment: when it was in the register, and when it is
+    /// programmed. Only where [`Board::writes_by_cells`].
+    #[inline(always)]
+    pub fn time_program(&mut self, ppn: Ppn, from: Nanos) -> (Nanos, Nanos) {
+        self.nand.time_program(ppn, from)
+    }
+
     /// Programs a page with host data without its time, which whoever calls books together with
-    /// that of others. Only where [`Board::writes_alike`].
+    /// that of others or behind it. Only where [`Board::writes_alike`] or
+    /// [`Board::writes_by_cells`].
     #[inline(always)]
     pub fn program_untimed(&mut self, new: Ppn, io: &PageIo, kind: PageKind) {
         let page = Self::whole_page(io, kind);

@@ -36,6 +36,14 @@ impl Ram {
     }
 }
 
+impl Ram {
+    /// Whether what is kept in DRAM is there in no time, unless a scheme says otherwise.
+    #[inline]
+    pub fn is_free(&self) -> bool {
+        self.access == 0
+    }
+}
+
 impl Board {
     /// Moves `pages` pages within the controller's RAM (written into it, read out of it, copied):
     /// counted as `ram_ops`. The time is the server's in the serial profile, the RAM's own in the

@@ -317,15 +317,13 @@ impl<T: PageTable> PageMapped<T> {
         }
     }
 
-    /// As [`PageMapped::put`] without its time, where [`Board::writes_alike`]; false, with nothing
-    /// done, where a page cannot be put shortly.
+    /// As [`PageMapped::put`] without its time ([`Board::program_untimed`]): where; none, with
+    /// nothing done, where a page cannot be put shortly.
     #[inline(always)]
-    pub fn put_untimed(&mut self, board: &mut Board, io: &PageIo, place: Place) -> bool {
-        let new = self.space.write_untimed(board, place, (io, PageKind::Data));
-        if let Some(new) = new {
-            self.written(board, io.lpn, new);
-        }
-        new.is_some()
+    pub fn put_untimed(&mut self, board: &mut Board, io: &PageIo, place: Place) -> Option<Ppn> {
+        let new = self.space.write_untimed(board, place, (io, PageKind::Data))?;
+        self.written(board, io.lpn, new);
+        Some(new)
     }
 
     #[inline(never)]

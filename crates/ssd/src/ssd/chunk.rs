@@ -5,16 +5,26 @@ use std::ops::Range;
 use super::taking::Taken;
 use super::{DeviceError, Served, Ssd};
 use ftlab_flash::board::Board;
-use ftlab_flash::board::nand::clock::Booked;
+use ftlab_flash::board::nand::clock::{Booked, PathSplit};
 use ftlab_flash::meter::{Cause, Meter, Totals};
 use ftlab_flash::request::{Completion, Op, PageIo, Request, RequestShape};
-use ftlab_flash::units::{Lpn, Nanos};
+use ftlab_flash::units::{Lpn, Nanos, Ppn};
 use ftlab_ftl::answers::Location;
 use ftlab_ftl::scheme::Scheme;
 
 /// Requests whose pages are looked at ahead together: as many as a core waits for at a time, and
 /// few enough that what one finds is still at hand when the last of them is served.
 const AHEAD: usize = 8;
+
+/// How writes of single pages are served that do nothing else.
+mod rows {
+    /// One by one, as all requests are.
+    pub const NONE: u8 = 0;
+    /// In rows of such that do the same, whose time is booked at once.
+    pub const BOOKED_AT_ONCE: u8 = 1;
+    /// In rows of such that take as long, each of which is booked by itself, without a token.
+    pub const BOOKED_SINGLY: u8 = 2;
+}
 
 impl<S: Scheme> Ssd<S> {
     /// Whether it has neither a buffer nor a link that takes time, tells no streams apart, and does
@@ -61,23 +71,35 @@ impl<S: Scheme> Ssd<S> {
         served: &mut Served,
     ) -> Result<(), DeviceError> {
         let mut alike = Alike::default();
-        // Who waits for nobody but the request before arrives when that is done.
-        let repeats = S::WRITES_ALIKE
-            && served.closed.is_some()
-            && self.outstanding.is_one()
-            && self.board.writes_alike();
-        let all = match repeats {
-            true => self.submit_and_compare::<true>(requests, served, &mut alike),
-            false => self.submit_and_compare::<false>(requests, served, &mut alike),
+        let all = match self.rows(served) {
+            rows::BOOKED_AT_ONCE => {
+                self.submit_and_compare::<{ rows::BOOKED_AT_ONCE }>(requests, served, &mut alike)
+            }
+            rows::BOOKED_SINGLY => {
+                self.submit_and_compare::<{ rows::BOOKED_SINGLY }>(requests, served, &mut alike)
+            }
+            _ => self.submit_and_compare::<{ rows::NONE }>(requests, served, &mut alike),
         };
         alike.count(self.board.meter_mut());
         all
     }
 
-    /// What is like the request before is left to be counted with others; where writes repeat,
-    /// their time is booked with that of others as well.
+    fn rows(&self, served: &Served) -> u8 {
+        // In a closed loop who arrives is admitted.
+        if !S::WRITES_ALIKE || S::READS_CONTENT || served.closed.is_none() {
+            return rows::NONE;
+        }
+        // Who waits for nobody but the request before arrives when that is done.
+        if self.outstanding.is_one() && self.board.writes_alike() {
+            return rows::BOOKED_AT_ONCE;
+        }
+        if self.board.writes_by_cells() { rows::BOOKED_SINGLY } else { rows::NONE }
+    }
+
+    /// What is like the request before is left to be counted with others; where writes come in
+    /// `ROWS`, their time is booked with that of others as well, or told without a token.
     #[inline(always)]
-    fn submit_and_compare<const REPEATS: bool>(
+    fn submit_and_compare<const ROWS: u8>(
         &mut self,
         requests: &mut [Request],
         served: &mut Served,
@@ -89,27 +111,32 @@ impl<S: Scheme> Ssd<S> {
             }
             let mut row = Row::default();
             for request in some {
-                if REPEATS && self.write_in_row(request, alike, &mut row) {
-                    continue;
+                let is_written = match ROWS {
+                    rows::BOOKED_AT_ONCE => self.write_in_row(request, alike, &mut row),
+                    rows::BOOKED_SINGLY => self.write_timed(request, served, alike, &mut row),
+                    _ => false,
+                };
+                if !is_written {
+                    self.end_row::<ROWS>(&mut row, served, alike);
+                    self.submit_first::<ROWS>(request, served, alike)?;
                 }
-                self.end_row(&mut row, served, alike);
-                self.submit_first::<REPEATS>(request, served, alike)?;
             }
-            self.end_row(&mut row, served, alike);
+            self.end_row::<ROWS>(&mut row, served, alike);
         }
         Ok(())
     }
 
     /// A request that may be like the one before and is served by itself.
     #[inline(always)]
-    fn submit_first<const REPEATS: bool>(
+    fn submit_first<const ROWS: u8>(
         &mut self,
         request: &mut Request,
         served: &mut Served,
         alike: &mut Alike,
     ) -> Result<(), DeviceError> {
         self.arrives(request, served);
-        let before = match REPEATS && self.would_write_alike(request) {
+        let repeats = ROWS == rows::BOOKED_AT_ONCE && self.would_write_alike(request);
+        let before = match repeats {
             true => Some(self.board.nand().clock().booked()),
             false => None,
         };
@@ -125,15 +152,24 @@ impl<S: Scheme> Ssd<S> {
             [taken.arrival, taken.admitted, taken.completed].map(|at| at - self.epoch);
         served.note((arrival, admitted, completed));
         if self.unreadable.is_some() || !alike.takes(request.op, &taken, &self.board) {
-            alike.count(self.board.meter_mut());
-            let completion = self.completion(&taken);
-            self.count(request.op, &completion);
-            alike.begin(request.op, (taken, completion), self.board.meter());
+            self.begin_alike(request.op, &taken, alike);
+            if ROWS == rows::BOOKED_SINGLY {
+                alike.compares_writes();
+            }
             if let Some(before) = before {
                 alike.repeats(self.board.nand().clock().booked_since(&before));
             }
         }
         Ok(())
+    }
+
+    /// A request that is not like those before is counted; others may be like it.
+    #[inline(always)]
+    fn begin_alike(&mut self, op: Op, taken: &Taken, alike: &mut Alike) {
+        alike.count(self.board.meter_mut());
+        let completion = self.completion(taken);
+        self.count(op, &completion);
+        alike.begin(op, (*taken, completion), self.board.meter());
     }
 
     #[inline(never)]
@@ -163,10 +199,22 @@ impl<S: Scheme> Ssd<S> {
     /// done, where it must be served by itself.
     #[inline(always)]
     fn write_in_row(&mut self, request: &Request, alike: &Alike, row: &mut Row) -> bool {
-        if S::READS_CONTENT || row.requests >= alike.left {
+        if row.requests >= alike.left {
             return false;
         }
-        let Some(page) = self.only_page(request) else { return false };
+        let is_written = self.write_untimed(request).is_some();
+        if is_written {
+            row.requests += 1;
+            row.sectors += u64::from(request.sectors);
+        }
+        is_written
+    }
+
+    /// Writes a page as [`Scheme::write_alike`] does: where it lies; none, with nothing done, where
+    /// it must be served by itself.
+    #[inline(always)]
+    fn write_untimed(&mut self, request: &Request) -> Option<Ppn> {
+        let page = self.only_page(request)?;
         let hint = self.hints.of(request, self.unit_stride);
         let (lpn, sectors) = (Lpn(page), request.sectors);
         let shape = RequestShape { first_lpn: lpn, pages: 1, index: 0, sectors, hint };
@@ -174,35 +222,84 @@ impl<S: Scheme> Ssd<S> {
         let data = self.version_to_come();
         let io = PageIo { lpn, sectors, cause: Cause::Host, data, request: shape };
         let (_, below) = self.parts();
-        if !below.scheme.write_alike(below.board, &io) {
-            return false;
-        }
+        let new = below.scheme.write_alike(below.board, &io)?;
         self.next_tag = data.0;
         self.ledger.wrote(lpn, data);
-        row.requests += 1;
-        row.sectors += u64::from(request.sectors);
+        Some(new)
+    }
+
+    /// Writes a page and tells its time, which may or may not be that of the requests that are
+    /// counted together; false, with nothing done, where it must be served by itself.
+    #[inline(always)]
+    fn write_timed(
+        &mut self,
+        request: &mut Request,
+        served: &mut Served,
+        alike: &mut Alike,
+        row: &mut Row,
+    ) -> bool {
+        // Where a page lies does not depend on when the request enters.
+        let Some(new) = self.write_untimed(request) else { return false };
+        self.arrives(request, served);
+        let arrival = request.arrival + self.epoch;
+        let (admitted, _) = self.admit(arrival);
+        let (loaded, completed) = self.board.time_program(new, admitted);
+        self.outstanding.push(completed);
+        self.last_completion = self.last_completion.max(completed);
+        served.note((request.arrival, admitted - self.epoch, completed - self.epoch));
+        if arrival == admitted && alike.takes_write(admitted, (loaded, completed)) {
+            row.requests += 1;
+            row.sectors += u64::from(request.sectors);
+            row.last = completed;
+        } else {
+            self.end_row::<{ rows::BOOKED_SINGLY }>(row, served, alike);
+            let split = PathSplit::of_program(admitted, (loaded, completed));
+            let (begun, ready) = (admitted, completed);
+            let taken = Taken { arrival, admitted, begun, ready, completed, split };
+            self.begin_timed(request, taken, alike);
+        }
         true
     }
 
-    /// Books and notes the time of those that were written in a row.
+    #[inline(never)]
+    fn begin_timed(&mut self, request: &Request, taken: Taken, alike: &mut Alike) {
+        let sectors = u64::from(request.sectors);
+        self.board.meter_mut().requests_of_a_page(Op::Write, 1, sectors);
+        self.unreadable = None;
+        self.begin_alike(Op::Write, &taken, alike);
+        alike.compares_writes();
+    }
+
+    /// Books, where it is not, and notes the time of those that were written in a row.
     #[inline(always)]
-    fn end_row(&mut self, row: &mut Row, served: &mut Served, alike: &mut Alike) {
-        if row.requests > 0 {
-            self.book_row(std::mem::take(row), served, alike);
+    fn end_row<const ROWS: u8>(&mut self, row: &mut Row, served: &mut Served, alike: &mut Alike) {
+        if row.requests == 0 {
+            return;
         }
+        match ROWS {
+            rows::BOOKED_AT_ONCE => self.book_row(std::mem::take(row), served, alike),
+            _ => self.count_row(std::mem::take(row), alike),
+        }
+    }
+
+    #[inline(always)]
+    fn count_row(&mut self, row: Row, alike: &mut Alike) {
+        let Row { requests, sectors, last } = row;
+        self.board.meter_mut().requests_of_a_page(Op::Write, requests, sectors);
+        alike.takes_row(requests, last, &self.board);
     }
 
     #[inline(never)]
     fn book_row(&mut self, row: Row, served: &mut Served, alike: &mut Alike) {
-        let Row { requests, sectors } = row;
+        let requests = row.requests;
         self.board.nand_mut().clock_mut().book_again(&alike.booked, requests);
-        self.board.meter_mut().requests_of_a_page(Op::Write, requests, sectors);
         let completed = self.last_completion + requests * alike.booked.length();
         self.outstanding.push(completed);
         self.last_completion = completed;
         served.completed = served.completed.max(completed - self.epoch);
         served.closed = Some(completed - alike.booked.length() - self.epoch);
-        alike.takes_row(requests, completed, &self.board);
+        alike.left -= requests;
+        self.count_row(Row { last: completed, ..row }, alike);
     }
 
     /// When a slot of the queue is free, on the clock of arrivals; 0 if one is.
@@ -229,12 +326,14 @@ impl Served {
     }
 }
 
-/// Requests that were written and whose time is not booked yet, one after another and each as long
-/// as the one that they are like.
+/// Requests that were written one after another, each as long as the one that they are like, and
+/// are not counted yet. Where all are booked at once their time is not booked either.
 #[derive(Default)]
 struct Row {
     requests: u64,
     sectors: u64,
+    /// When the last of them was done, where each is booked.
+    last: Nanos,
 }
 
 /// Requests that went like the one that was counted before them, as most writes do between two
@@ -254,6 +353,9 @@ struct Alike {
     /// where it did more than others like it will do.
     booked: Booked,
     left: u64,
+    /// Of a write that did not wait to be admitted, and whose time the channel and the cells took
+    /// alone, how long each of them took.
+    bare_write: Option<(Nanos, Nanos)>,
 }
 
 impl Alike {
@@ -283,12 +385,30 @@ impl Alike {
         }
     }
 
+    /// Writes to come may be like it, if it was one and neither waited nor found anything else at
+    /// work for it than the channel and the cells.
+    #[inline]
+    fn compares_writes(&mut self) {
+        let (first, split) = (&self.taken, self.taken.split);
+        let is_bare = self.like.is_some_and(|(op, _)| op == Op::Write)
+            && first.arrival == first.admitted
+            && split.channel + split.flash == first.completed - first.admitted;
+        self.bare_write = is_bare.then_some((split.channel, split.flash));
+    }
+
     /// Takes so many in, of which the last was done at `completed`.
     #[inline(always)]
     fn takes_row(&mut self, requests: u64, completed: Nanos, board: &Board) {
         (self.last, self.totals) = (completed, board.meter().totals());
         self.requests += requests as u32;
-        self.left -= requests;
+    }
+
+    /// Whether a write that was admitted when it came is like those before: how long the channel
+    /// and then the cells took.
+    #[inline(always)]
+    fn takes_write(&self, admitted: Nanos, (loaded, completed): (Nanos, Nanos)) -> bool {
+        self.bare_write == Some((loaded - admitted, completed - loaded))
+            && self.window.contains(&completed)
     }
 
     /// Takes a request in, if it is like those before.

@@ -7,7 +7,7 @@ use super::state::{Oob, PageKind};
 use super::{Nand, law};
 use crate::board::when::When;
 use crate::meter::{Cause, Meter};
-use crate::units::{BlockId, Ppn, Tag};
+use crate::units::{BlockId, Nanos, Ppn, Tag};
 
 /// What a program puts into a page's out-of-band area.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -89,7 +89,8 @@ impl Nand {
         self.book_plainly(meter, (block, ppn), cause, after)
     }
 
-    /// The same without its time, which is that of a program before ([`Clock::book_again`]).
+    /// The same without its time, which is that of a program before ([`Clock::book_again`]) or told
+    /// behind it ([`Nand::time_program`]).
     ///
     /// [`Clock::book_again`]: super::clock::Clock::book_again
     #[inline(always)]
@@ -103,6 +104,14 @@ impl Nand {
         debug_assert!(self.plain, "page {ppn}: only what cannot fail is programmed without time");
         self.store_plainly(ppn, page);
         meter.program(cause);
+    }
+
+    /// The time of a program of which all else is done, and which could begin at this moment: when
+    /// the page was in the register, and when it is programmed.
+    #[inline(always)]
+    pub(in crate::board) fn time_program(&mut self, ppn: Ppn, from: Nanos) -> (Nanos, Nanos) {
+        let block = self.geometry.block_of(ppn);
+        self.clock.program_from((self.geometry.plane_of_block(block), block, ppn), from)
     }
 
     /// Law and state of a program that works; the block.

@@ -79,7 +79,7 @@ impl PageSpace {
         Some((new, done))
     }
 
-    /// The same without its time, where [`Board::writes_alike`].
+    /// The same without its time ([`Board::program_untimed`]).
     #[inline(always)]
     pub fn write_untimed(
         &mut self,

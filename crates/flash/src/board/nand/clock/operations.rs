@@ -90,6 +90,12 @@ impl Clock {
         self.compute(self.controller_page, after)
     }
 
+    /// Whether that is none.
+    #[inline]
+    pub fn host_pages_are_free(&self) -> bool {
+        self.controller_page == 0
+    }
+
     /// Controller time that a page of host data takes for itself.
     #[inline]
     pub fn compute(&mut self, length: Nanos, after: When) -> When {

@@ -139,6 +139,28 @@ impl Clock {
         }
     }
 
+    /// Whether a page that is programmed takes the time of cells and channel alone: nobody draws,
+    /// and what it supersedes is marked in none.
+    #[inline]
+    pub fn programs_in_parallel(&self) -> bool {
+        self.way() == Way::CellsAndChannel && !self.marks_take_time()
+    }
+
+    /// One page from the controller to the cells, where [`Clock::programs_in_parallel`] and from
+    /// which moment on it could begin is known: when it was in the register, and when it is
+    /// programmed.
+    #[inline(always)]
+    pub(in crate::board::nand) fn program_from(
+        &mut self,
+        (plane, block, ppn): (PlaneId, BlockId, Ppn),
+        from: Nanos,
+    ) -> (Nanos, Nanos) {
+        self.count(0, 1);
+        let put = self.put(self.sites[plane.index()], (ppn, block), from);
+        self.newest_program = put.1;
+        put
+    }
+
     #[inline(never)]
     fn program_in_parallel(
         &mut self,
@@ -146,10 +168,8 @@ impl Clock {
         page: (Ppn, BlockId),
         from: Nanos,
     ) -> (Nanos, Nanos) {
-        self.count(0, 1);
-        let put = self.put(self.sites[plane.index()], page, from);
-        self.newest_program = put.1;
-        put
+        let (ppn, block) = page;
+        self.program_from((plane, block, ppn), from)
     }
 
     /// Copies of pages of one block to the pages of another from `first` on, one after another,

@@ -63,6 +63,33 @@ fn the_short_way_books_what_the_long_way_books() {
     }
 }
 
+/// What pages of the host take that are booked without a token is what their tokens say, longer
+/// waits for the channel than a token tells apart among them.
+#[test]
+fn programs_without_tokens_take_what_their_tokens_say() {
+    for transfer in ["10us", "1s"] {
+        let mut config = crate::board::settings::BoardSettings::default();
+        for (key, value) in [("timing.profile", "parallel"), ("timing.page_transfer", transfer)] {
+            config.set(key, value).expect("legal settings");
+        }
+        let geometry = Geometry::new(&config.device);
+        let mut bare = Clock::new(&config.timing, &geometry);
+        assert!(bare.programs_in_parallel());
+        let mut telling = bare.clone();
+        for offset in 0..8 {
+            let at = (PlaneId(0), BlockId(0), geometry.page(BlockId(0), offset));
+            let from = 1_000 * Nanos::from(offset);
+            let [start, _] = [&mut telling, &mut bare].map(|clock| clock.admit(from));
+            let done = telling.program_page(at, Load::Channel, Cause::Host, start);
+            let times = bare.program_from(at, from);
+            assert_eq!(times.1, telling.completion(done), "{transfer}: page {offset}");
+            assert_eq!(PathSplit::of_program(from, times), telling.split(from, done));
+        }
+        assert_eq!(bare.service_time(), telling.service_time());
+        assert_eq!(bare.cell_operations(), telling.cell_operations());
+    }
+}
+
 /// Random operations on two clocks, the first of which takes a short way.
 fn book_alike(geometry: &Geometry, [short, long]: [&mut Clock; 2], case: &str) {
     let mut rng = Rng::new(5, Purpose::Workload);
