@@ -23,6 +23,8 @@ class Room:
 
 FTL = "crates/ftl/src/parts"
 FLASH = "crates/flash/src"
+# They ask the board for what others do not: phase-change memory, the link, hashes, spare areas, and the host's memory.
+SPECIAL = ("hat", "zns", "caftl", "ca_ssd", "superblock", "hmb")
 
 
 def unit(package, *names):
@@ -86,10 +88,12 @@ ROOMS = {
     "victim": part(["victim/*.rs"], ["ideal_page"]),
     "clock": Room(
         (f"{FLASH}/board/nand/clock/*.rs",),
-        (unit("flash"), device(), *conformance("ideal_page"))),
+        (unit("flash"), device(), *said("ideal_page", "bast", "dftl", *SPECIAL),
+         *conformance("ideal_page"))),
     "board": Room(
         (f"{FLASH}/board/nand/*.rs", f"{FLASH}/board/*.rs", f"{FLASH}/board/nand/state/*.rs"),
-        (unit("flash"), unit("ftl"), device(), *conformance("ideal_page", "bast"))),
+        (unit("flash"), unit("ftl"), device(), examples(*SPECIAL),
+         *said("ideal_page", "bast", "dftl", *SPECIAL), *conformance("ideal_page", "bast"))),
     "meter": Room(
         (f"{FLASH}/meter/*.rs",),
         (unit("flash"), device(), *said("ideal_page", "bast", "fast"))),
