@@ -152,7 +152,7 @@ class Session:
             for test in trial.tests_of(one, program, self.copy.tree):
                 found.setdefault((test.program, test.name, test.only), test)
         tests, begun = list(found.values()), time.monotonic()
-        trial.reach(tests, FOLDER / "reached", self.arguments.workers)
+        trial.reach(tests, FOLDER / "reached", self.arguments.workers, self.arguments.longest)
         took, longest = time.monotonic() - begun, self.arguments.longest
         longer = [test for test in tests if test.seconds > longest]
         if longer:

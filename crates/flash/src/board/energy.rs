@@ -137,6 +137,18 @@ mod tests {
         assert_eq!(energy.erase, 123_750_000);
     }
 
+    #[test]
+    fn a_search_costs_its_steps_where_searches_are_charged() {
+        for (model, expected) in
+            [(SearchModel::None, 0), (SearchModel::Scan, 7 * 5), (SearchModel::List, 7 * 5)]
+        {
+            let mut config = BoardSettings::default();
+            config.set("search.step_energy", "5pJ").expect("legal");
+            config.search.model = model;
+            assert_eq!(search_energy(&config.search, 7), expected, "{model:?}");
+        }
+    }
+
     /// HAT 2010, Table 4: tR alone, or with 2112 bytes over the channel.
     #[test]
     fn a_read_on_ssdsim_costs_1_65_or_6_0_microjoules() {

@@ -193,3 +193,111 @@ impl BoardSettings {
         ))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn config(pairs: &[(&str, &str)]) -> BoardSettings {
+        let mut config = BoardSettings::default();
+        pairs.iter().for_each(|(key, value)| config.set(key, value).expect("legal alone"));
+        config
+    }
+
+    /// What is said of these settings together; empty where nothing is.
+    fn said(pairs: &[(&str, &str)]) -> String {
+        config(pairs).check().map_or_else(|error| error.to_string(), |()| String::new())
+    }
+
+    #[test]
+    fn a_page_has_whole_sectors_and_64_of_them_at_most() {
+        assert_eq!(said(&[("device.page_bytes", "32768")]), "");
+        assert!(said(&[("device.page_bytes", "2304")]).contains("a multiple of 512"));
+        // Programs that use the library can put anything there.
+        let mut settings = config(&[]);
+        settings.device.page_bytes.0 = 65 * 512;
+        let error = settings.check().expect_err("more than 64 sectors");
+        assert!(error.to_string().contains("at most 32 KiB"));
+    }
+
+    #[test]
+    fn a_page_has_1_2_4_8_or_16_units_of_whole_sectors() {
+        let refused = |page, unit| {
+            let said = said(&[("device.page_bytes", page), ("device.mapping_unit", unit)]);
+            assert!(said.is_empty() || said.starts_with("device.mapping_unit ="), "{said}");
+            !said.is_empty()
+        };
+        assert!(!refused("8192", "512") && !refused("4096", "4096"));
+        assert!(refused("16384", "512"), "32 of them");
+        assert!(refused("4608", "1536"), "three of them");
+        assert!(refused("4096", "768"), "one and a half sectors");
+        assert!(refused("4096", "8192"), "more than a page");
+        assert!(refused("6144", "2048") && refused("6144", "4096"), "three, and one and a half");
+    }
+
+    #[test]
+    fn page_numbers_have_32_bits() {
+        let pages = |blocks| {
+            said(&[
+                ("device.pages_per_block", "2"),
+                ("device.bits_per_cell", "1"),
+                ("device.blocks_per_plane", blocks),
+                ("device.over_provisioning", "7%"),
+            ])
+        };
+        assert_eq!(pages("2147483646"), "");
+        assert!(pages("2147483647").contains("at most 4294967293 are possible"));
+    }
+
+    #[test]
+    fn a_word_line_holds_a_page_for_each_bit() {
+        let bits = |pages| {
+            said(&[
+                ("device.bits_per_cell", "3"),
+                ("device.pages_per_block", pages),
+                ("device.blocks_per_plane", "64"),
+            ])
+        };
+        assert_eq!(bits("3"), "");
+        assert!(bits("2").starts_with("device.pages_per_block = 2 is less than"));
+    }
+
+    /// 64 blocks of 16 pages of 2 KiB: 2 MiB.
+    #[test]
+    fn some_pages_are_left_over() {
+        let logical = |bytes| {
+            said(&[
+                ("device.pages_per_block", "16"),
+                ("device.blocks_per_plane", "64"),
+                ("device.page_bytes", "2048"),
+                ("device.logical_bytes", bytes),
+            ])
+        };
+        assert_eq!(logical("2095104"), "", "all but one");
+        assert!(logical("2097152").contains("asks for 1024 pages of 1024 physical ones"));
+    }
+
+    /// Of sixteen blocks of a plane four are bad: with stripes of four each costs its stripe a page
+    /// that three others would have shared, so that two more are lost.
+    #[test]
+    fn blocks_that_can_be_counted_on_are_those_of_the_worst_plane() {
+        let bad = [
+            ("device.planes", "2"),
+            ("device.blocks_per_plane", "16"),
+            ("nand.factory_bad_blocks", "1,2,5,7,20"),
+        ];
+        let mut settings = config(&bad);
+        assert_eq!((settings.usable_blocks(), settings.factory_bad_blocks()), (2 * 12, 5));
+        settings.rain.stripe = 4;
+        assert_eq!(settings.usable_blocks(), 2 * (16 - 4 - 2));
+    }
+
+    #[test]
+    fn the_groups_that_are_read_are_those_that_are_set() {
+        let mut settings = BoardSettings::default();
+        let read: Vec<&str> = settings.groups().iter().map(|group| group.name()).collect();
+        let set: Vec<&str> = settings.groups_mut().iter().map(|group| group.name()).collect();
+        assert_eq!(read, set);
+        assert_eq!((read.len(), read[0]), (9, "device"));
+    }
+}

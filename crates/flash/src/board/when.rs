@@ -270,6 +270,27 @@ mod tests {
         assert_eq!([one.waits_for_map(moment), one.waits_for_buffer(moment)], [one; 2]);
     }
 
+    /// Of two tokens of one moment the first is kept.
+    #[test]
+    fn of_paths_that_are_as_long_the_first_counts() {
+        let by_map = When::at(100).until_by_map(150);
+        let by_channel = When::at(100).until_by_channel(150);
+        assert_eq!([by_map.join(by_channel), by_channel.join(by_map)], [by_map, by_channel]);
+    }
+
+    #[test]
+    fn a_moment_keeps_a_time_or_all_operations_as_one_span_of_the_request_that_waits() {
+        assert_eq!(When::from(Moment::from(When::at(100).until_by_map(150))), When::at(150));
+        let kept = |when: When| {
+            let spans: Vec<Span> = Moment::from(when).token().operations().collect();
+            spans
+        };
+        assert_eq!(kept(When::of(7)), [Span::of(7)]);
+        let all = When::of(7).join(When::of(8)).waits_for_map(When::of(12));
+        let between = Span { first: 7, last: 12, wait: Wait::Own, inexact: true };
+        assert_eq!(kept(all), [between]);
+    }
+
     #[test]
     fn a_path_saturates() {
         let long = When::at(0).until_by_map(u64::from(u32::MAX) + 5).until_by_map(1 << 40);

@@ -120,3 +120,59 @@ impl CellModes {
         worn >= end
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::board::settings::BoardSettings;
+    use crate::settings::Groups as _;
+
+    const BLOCK: BlockId = BlockId(3);
+
+    /// Cells of two bits, which endure 3 cycles, or 30 with one.
+    fn modes() -> CellModes {
+        let mut config = BoardSettings::default();
+        for (key, value) in [
+            ("device.bits_per_cell", "2"),
+            ("device.endurance_cycles", "3"),
+            ("device.slc_endurance_cycles", "30"),
+        ] {
+            config.set(key, value).expect("legal");
+        }
+        CellModes::new(&config.device, &Geometry::new(&config.device), true)
+    }
+
+    /// So many erases of each mode: whether the block is worn out.
+    fn is_worn_out(dense: u32, slc: u32) -> bool {
+        let mut modes = modes();
+        for _ in 0..dense {
+            assert_eq!(modes.erased(BLOCK), CellMode::Dense);
+        }
+        for _ in 0..slc {
+            modes.set(BLOCK, CellMode::Slc);
+            assert_eq!(modes.erased(BLOCK), CellMode::Slc);
+        }
+        modes.is_worn_out(BLOCK, dense + slc)
+    }
+
+    /// A dense cycle takes a third of a life, one with a bit a cell a thirtieth.
+    #[test]
+    fn every_erase_takes_the_share_of_a_life_that_its_mode_takes() {
+        assert_eq!([(2, 0), (3, 0)].map(|(dense, slc)| is_worn_out(dense, slc)), [false, true]);
+        let mixed = [(0, 29), (0, 30), (2, 9), (2, 10), (1, 19), (1, 20)];
+        let worn = mixed.map(|(dense, slc)| is_worn_out(dense, slc));
+        assert_eq!(worn, [false, true, false, true, false, true]);
+    }
+
+    #[test]
+    fn what_was_erased_before_measuring_began_and_what_was_saved_is_known() {
+        let mut modes = modes();
+        modes.restore(BLOCK, CellMode::Slc, 7);
+        assert_eq!((modes.of(BLOCK), modes.slc_erases(BLOCK)), (CellMode::Slc, (7, 0)));
+        modes.mark_measured_from_here();
+        assert_eq!(modes.erased(BLOCK), CellMode::Slc);
+        assert_eq!((modes.of(BLOCK), modes.slc_erases(BLOCK)), (CellMode::Dense, (8, 7)));
+        modes.restore(BlockId(4), CellMode::Dense, 0);
+        assert_eq!((modes.of(BlockId(4)), modes.slc_erases(BlockId(4))), (CellMode::Dense, (0, 0)));
+    }
+}

@@ -1,5 +1,8 @@
 //! Failures that a scheme must answer: failed programs and erases, bad blocks, power cuts.
 
+#[cfg(test)]
+mod tests;
+
 use std::fmt;
 
 use crate::board::settings::NandSettings;
