@@ -304,4 +304,26 @@ mod tests {
             }
         }
     }
+
+    /// Groups of 73 pieces, so that their marks take two words; memory holds two of three groups.
+    #[test]
+    fn memory_knows_the_pieces_of_each_group_apart() {
+        let mut map = SpareMap::new(Layout::new(512, 18 * 64), 3, 2, None);
+        let slots = [map.use_slot(0), map.use_slot(2)];
+        assert_eq!(slots, [0, 1]);
+        let held = |map: &SpareMap| -> Vec<(usize, u32)> {
+            let pieces = |slot: usize| (0..73).map(move |piece| (slot, piece));
+            let all = pieces(0).chain(pieces(1));
+            all.filter(|&(slot, piece)| map.is_loaded(slot, piece)).collect()
+        };
+        for (slot, piece) in [(0, 70), (0, 5), (1, 6), (1, 72)] {
+            map.set_loaded(slot, piece);
+        }
+        assert_eq!(held(&map), [(0, 5), (0, 70), (1, 6), (1, 72)]);
+        // Group 0 was used before group 2, and makes way for group 1, of which nothing is known.
+        assert_eq!(map.use_slot(1), 0);
+        assert_eq!(held(&map), [(1, 6), (1, 72)]);
+        map.set_loaded(0, 64);
+        assert_eq!((map.use_slot(0), held(&map)), (1, vec![(0, 64)]), "group 2 made way");
+    }
 }
