@@ -3,10 +3,11 @@
 use crate::common::driving::{Load, arriving, drive, drive_and_ask, number, ordered};
 use crate::common::{config, open, pages, size, tiny};
 use ftlab_engine::config::Config;
-use ftlab_engine::host::SchedulerKind;
+use ftlab_engine::host::{Driver, SchedulerKind};
+use ftlab_engine::meter::Piece;
 use ftlab_engine::request::{Completion, Op, Request};
 use ftlab_engine::schemes;
-use ftlab_engine::ssd::Device;
+use ftlab_engine::ssd::{Device, DeviceError};
 
 const PARALLEL: [(&str, &str); 5] = [
     ("timing.profile", "parallel"),
@@ -379,4 +380,45 @@ fn a_saturated_link_moves_exactly_its_bandwidth() {
     // Commands among the data: what booking in order of service costs is bounded.
     let read = saturated(Op::Read, "half");
     assert!((65_000.0..65_000.0 * 1.02).contains(&read), "{read} ns");
+}
+
+/// The driver hears of each piece; the host sent one request, whether its pieces go straight to the
+/// device or wait in the driver's queue.
+#[test]
+fn pieces_are_served_one_by_one_and_count_as_what_the_host_sent() {
+    for (scheduler, is_direct) in [("fcfs", true), ("elevator", false)] {
+        let config = tiny("ideal_page", 24, &[("host.scheduler", scheduler)]);
+        let mut device = open("ideal_page", &config);
+        let mut driver = Driver::new(device.config(), None);
+        assert_eq!(driver.is_direct(), is_direct);
+        let mut sectors = Vec::new();
+        let mut served = |_: &mut dyn Device, request: &Request, _: &Completion| {
+            sectors.push(request.first_sector);
+            Ok::<(), DeviceError>(())
+        };
+        for page in [3, 9] {
+            let request = pages(&config, Op::Write, page, 1);
+            let piece = Piece { of: 7, pieces: 2 };
+            let taken = driver.submit_piece(device.as_mut(), &request, piece, &mut served);
+            taken.expect("the device works");
+        }
+        driver.finish(device.as_mut(), &mut served).expect("the device works");
+        assert_eq!(sectors, [3, 9], "{scheduler}: pages of one sector");
+        let host = device.board().meter().host();
+        let counts = (host.requests[1], host.completed, host.split, host.pieces, host.pages[1]);
+        assert_eq!(counts, (1, 1, 1, 2, 2), "{scheduler}");
+    }
+}
+
+/// Trims take no time here. At 0 two requests are in flight, the third comes because one of them is
+/// done: by then the device, which is free, has taken the other one too.
+#[test]
+fn who_comes_for_a_completion_comes_behind_all_that_went_by_then() {
+    let config = tiny("ideal_page", 24, &[("host.scheduler", "elevator")]);
+    let mut device = open("ideal_page", &config);
+    let trims = [5, 1, 3].map(|page| pages(&config, Op::Trim, page, 1));
+    let done = drive(device.as_mut(), &trims, Load::Closed(2));
+    let order: Vec<u64> = done.iter().map(|(request, _)| request.first_sector).collect();
+    assert!(done.iter().all(|(_, done)| done.completed == 0), "{done:?}");
+    assert_eq!(order, [1, 5, 3], "upwards from 0: 1, then 5; 3 was not there");
 }

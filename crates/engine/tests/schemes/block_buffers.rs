@@ -125,6 +125,16 @@ fn fab_writes_the_block_with_most_pages_and_among_equals_the_oldest() {
     assert_eq!(bench.meter().programs(Pad), 0);
 }
 
+/// Page 9 is not here: 8 leaves alone, 10 and 11 as one request.
+#[test]
+fn pages_of_a_block_that_do_not_follow_each_other_leave_as_several_requests() {
+    let mut bench = behind("ideal_page", 0, &[FAB, FRAMES_6]);
+    bench.write(&[4, 8, 10, 11, 13, 17]);
+    let operations = bench.write(&[21]);
+    assert_eq!(operations, bench.all_at([8, 10, 11]).map(|ppn| Program(ppn, Host)));
+    assert_eq!([Event::BufferFlushes, Event::BufferRuns].map(|event| bench.events(event)), [3, 2]);
+}
+
 #[test]
 fn l_buffer_plugs_a_block_that_lacks_little_and_logs_one_that_lacks_much() {
     let pairs = [L_BUFFER, FRAMES_6, ("l_buffer.plug_if_missing_le", "1")];

@@ -118,7 +118,7 @@ fn a_trimmed_page_need_not_be_written() {
 }
 
 /// Sectors of a page, of pages of 2 KiB.
-fn sectors(op: Op, page: u64, from: u64, count: u32) -> Request {
+pub(crate) fn sectors(op: Op, page: u64, from: u64, count: u32) -> Request {
     Request {
         arrival: 0,
         op,

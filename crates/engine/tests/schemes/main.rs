@@ -15,6 +15,7 @@ mod block_buffers;
 mod bounds_kast;
 mod bounds_last;
 mod buffers;
+mod buffers_partial;
 mod ca_ssd;
 mod cached_map_limits;
 mod cached_map_moved;

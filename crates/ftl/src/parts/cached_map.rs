@@ -7,6 +7,8 @@
 
 mod moved;
 mod records;
+#[cfg(test)]
+mod tests;
 
 use crate::parts::checkpoint::Checkpoints;
 use crate::parts::map_cache::{Known, MapCache};

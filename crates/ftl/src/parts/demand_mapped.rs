@@ -10,6 +10,8 @@
 mod entries;
 mod kept;
 mod sizes;
+#[cfg(test)]
+mod tests;
 
 pub use entries::Along;
 pub use kept::Kept;

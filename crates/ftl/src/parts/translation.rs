@@ -256,20 +256,29 @@ mod tests {
     use crate::settings::SharedSettings;
     use ftlab_flash::settings::Groups as _;
 
+    /// So many logical pages of so many bytes, of which none is mapped.
+    fn device(pages: u64, page_bytes: u32) -> (Board, PageSpace, Translation) {
+        let mut config = SharedSettings::default();
+        config.set("device.page_bytes", &page_bytes.to_string()).expect("legal");
+        for (key, value) in [("device.pages_per_block", "4"), ("device.blocks_per_plane", "8")] {
+            config.set(key, value).expect("legal");
+        }
+        let bytes = pages * config.device.page_bytes.0;
+        config.device.set_capacity(bytes, 0);
+        config.device.blocks_per_plane = 64;
+        let board = Board::new(&config, 1, 8);
+        let space = PageSpace::new(&board, &config, 3, 1);
+        let map = Translation::new(board.geometry());
+        (board, space, map)
+    }
+
+    const HOW: MapWrite = MapWrite { plane: PlaneId(0), cause: Cause::Translate };
+
     /// The level is how many such places memory keeps: none once their translation page is written,
     /// and none when a recovery has found the map without them.
     #[test]
     fn the_level_is_what_memory_keeps() {
-        let mut config = SharedSettings::default();
-        for (key, value) in [("device.pages_per_block", "4"), ("device.blocks_per_plane", "8")] {
-            config.set(key, value).expect("legal");
-        }
-        let bytes = 24 * config.device.page_bytes.0;
-        config.device.set_capacity(bytes, 0);
-        config.device.blocks_per_plane = 16;
-        let mut board = Board::new(&config, 1, 8);
-        let mut space = PageSpace::new(&board, &config, 3, 1);
-        let mut map = Translation::new(board.geometry());
+        let (mut board, mut space, mut map) = device(24, 2048);
         let level = |board: &Board| board.meter().level_now(Level::AstrayEntries);
         map.tell_astray_after_recovery(&mut board);
         assert_eq!(level(&board), None, "a device that works has none of it");
@@ -280,12 +289,37 @@ mod tests {
         map.found_again(&mut board, Lpn(6));
         assert_eq!((level(&board), map.astray()), (Some(1), 1));
         let found = Translation::new(board.geometry());
-        let how = MapWrite { plane: PlaneId(0), cause: Cause::Translate };
-        let _ = map.write(&mut space, &mut board, 0, &[], how, When::START).expect("has room");
+        let _ = map.write(&mut space, &mut board, 0, &[], HOW, When::START).expect("has room");
         assert_eq!((level(&board), map.astray()), (Some(0), 0));
         assert_eq!(map.entry(&board, Lpn(5)), Some(Ppn(14)), "flash says it");
         map.went_astray(&mut board, Lpn(7), Ppn(3));
         found.tell_astray_after_recovery(&mut board);
         assert_eq!((level(&board), found.astray()), (Some(0), 0));
+    }
+
+    /// Of 128 entries a page: page 133 is the sixth of translation page 1.
+    #[test]
+    fn a_translation_page_says_where_pages_are_that_went_astray() {
+        let (mut board, mut space, mut map) = device(40 * 4, 512);
+        let mut write = |map: &mut Translation, board: &mut Board, edits: &[(u32, u32)]| {
+            let _ = map.write(&mut space, board, 1, edits, HOW, When::START).expect("has room");
+        };
+        // The first time, and again: the short way, which a device that works takes.
+        write(&mut map, &mut board, &[(4, 41), (5, 51)]);
+        write(&mut map, &mut board, &[(4, 42)]);
+        let level = |board: &Board| board.meter().level_now(Level::AstrayEntries);
+        assert_eq!(level(&board), None, "nothing went astray yet");
+        for (lpn, ppn) in [(133, 60), (134, 70), (100, 90)] {
+            map.went_astray(&mut board, Lpn(lpn), Ppn(ppn));
+        }
+        assert!(map.has_astray());
+        // Place, and physical page plus one.
+        assert_eq!(map.astray_in(1).collect::<Vec<_>>(), [(5, 61), (6, 71)]);
+        // What is written of a page is newer than where it went astray.
+        write(&mut map, &mut board, &[(6, 72), (7, 80)]);
+        let page = map.location(1).expect("it was written");
+        assert_eq!(board.nand().payload(page)[3..9], [0, 42, 61, 72, 80, 0]);
+        assert_eq!((map.astray(), level(&board)), (1, Some(1)), "that of translation page 0");
+        assert_eq!(map.entry(&board, Lpn(100)), Some(Ppn(90)));
     }
 }

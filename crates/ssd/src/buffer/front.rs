@@ -23,6 +23,9 @@ use ftlab_ftl::parts::held_pages::{Held, HeldPages};
 use ftlab_ftl::parts::slots::Slot;
 use ftlab_ftl::scheme::Scheme;
 
+#[cfg(test)]
+mod tests;
+
 /// What is below the buffer.
 pub(crate) struct Below<'a, S: Scheme> {
     /// The scheme.
@@ -289,24 +292,11 @@ impl Front {
     ) -> Result<When, Fault> {
         below.board.event(Event::BufferRuns, 1);
         below.board.event(Event::BufferPaddedBlocks, 1);
-        let sectors_per_page = self.all_sectors.count_ones();
-        let filler = |index: u32, data: Tag, sectors: u64| PageIo {
-            lpn: Lpn(first_lpn.0 + index),
-            sectors,
-            cause: Cause::Pad,
-            data,
-            request: RequestShape {
-                first_lpn,
-                pages,
-                index,
-                sectors: pages * sectors_per_page,
-                hint: None,
-            },
-        };
+        let range = (first_lpn, pages);
         // Step 1: pages that are missing are read, unless they were never written.
         self.fills.clear();
         for index in 0..pages {
-            let io = filler(index, Tag(0), self.all_sectors);
+            let io = self.filler(range, index, Tag(0), self.all_sectors);
             let fill = match (self.pages.find(io.lpn), below.scheme.locate(below.board, io.lpn)) {
                 (Some(slot), _) => Fill::Here(slot),
                 (None, Location::Nowhere) => Fill::Unwritten,
@@ -330,10 +320,11 @@ impl Front {
                     self.write_held(below, slot, shape, false, start)?
                 }
                 Fill::Read(tag, sectors, read) => {
-                    below.scheme.write(below.board, &filler(index, tag, sectors), read)?
+                    let io = self.filler(range, index, tag, sectors);
+                    below.scheme.write(below.board, &io, read)?
                 }
                 Fill::Unwritten if self.pad_unwritten => {
-                    let io = filler(index, Tag(0), self.all_sectors);
+                    let io = self.filler(range, index, Tag(0), self.all_sectors);
                     let programmed = below.scheme.write(below.board, &io, start)?;
                     below.ledger.wrote(io.lpn, Tag(0));
                     programmed
@@ -343,6 +334,18 @@ impl Front {
             done = done.join(programmed);
         }
         Ok(done)
+    }
+
+    /// A page of a range that is written as a whole, of which the buffer has nothing.
+    fn filler(
+        &self,
+        (first_lpn, pages): (Lpn, u32),
+        index: u32,
+        data: Tag,
+        sectors: u64,
+    ) -> PageIo {
+        let request = self.shape(first_lpn, pages, index);
+        PageIo { lpn: Lpn(first_lpn.0 + index), sectors, cause: Cause::Pad, data, request }
     }
 
     /// Whole pages that leave together are a request.

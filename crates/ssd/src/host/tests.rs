@@ -259,3 +259,21 @@ fn neighbours_do_not_keep_their_order() {
     assert!(!queue::keep_order(&zero, &one) && !queue::keep_order(&one, &zero));
     assert_eq!(Queue::new(3, 5).room(), 15, "five of each stream");
 }
+
+/// One stream in order of arrival has nothing to choose, nor has a closed loop that keeps as many
+/// requests in flight as the device takes.
+#[test]
+fn requests_go_straight_to_the_device_where_nothing_can_change_their_order() {
+    let is_direct = |pairs: &[(&str, &str)], in_flight| {
+        let mut config = SsdSettings::default();
+        let four = [("host.queue_depth", "4")];
+        for (key, value) in four.iter().chain(pairs) {
+            config.set(key, value).expect("legal");
+        }
+        Driver::new(&config, in_flight).is_direct()
+    };
+    assert!(is_direct(&[], None) && is_direct(&[], Some(4)));
+    assert!(!is_direct(&[], Some(3)) && !is_direct(&[], Some(5)));
+    assert!(!is_direct(&[("host.streams", "2")], None));
+    assert!(!is_direct(&[("host.scheduler", "elevator")], None));
+}
