@@ -60,3 +60,31 @@ impl Companions {
         None
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_announcement_is_for_one_cause_and_told_once() {
+        let mut companions = Companions::default();
+        companions.announce(2, Cause::Host);
+        assert_eq!(companions.take(Cause::Gc), 0, "a page of somebody else comes between");
+        assert_eq!(companions.take(Cause::Host), 2);
+        assert_eq!(companions.take(Cause::Host), 0, "it was told");
+    }
+
+    #[test]
+    fn each_transfer_is_one_companions_and_those_that_begin_too_early_are_lost() {
+        let mut companions = Companions::default();
+        companions.announce(3, Cause::Host);
+        assert_eq!(companions.take(Cause::Host), 3);
+        for start in [40, 70, 100] {
+            companions.book(start);
+        }
+        assert_eq!(companions.transfer(Cause::Gc, 0), None, "they are not for collections");
+        assert_eq!(companions.transfer(Cause::Host, 70), Some(70), "40 is too early");
+        assert_eq!(companions.transfer(Cause::Host, 0), Some(100));
+        assert_eq!(companions.transfer(Cause::Host, 0), None, "no more were booked");
+    }
+}

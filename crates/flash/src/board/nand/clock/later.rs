@@ -23,7 +23,7 @@ impl Clock {
         event
     }
 
-    fn other(&self, which: Other) -> u32 {
+    pub(super) fn other(&self, which: Other) -> u32 {
         self.cells_stations + self.channels.len() as u32 + which as u32
     }
 

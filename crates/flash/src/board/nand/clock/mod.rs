@@ -255,11 +255,6 @@ impl Clock {
         self.slc.set(block, slc);
     }
 
-    /// Whether this is the serial profile.
-    pub fn is_serial(&self) -> bool {
-        self.serial
-    }
-
     /// Busy time by kind so far.
     pub fn service_time(&self) -> ServiceTime {
         let CellOperations { reads, programs, .. } = self.shortly;
@@ -274,13 +269,7 @@ impl Clock {
 
     /// Operations of the cells so far.
     pub fn cell_operations(&self) -> CellOperations {
-        let CellOperations { reads, programs, erases } = self.done;
-        let shortly = self.shortly;
-        CellOperations {
-            reads: reads + shortly.reads,
-            programs: programs + shortly.programs,
-            erases: erases + shortly.erases,
-        }
+        self.done.combined(&self.shortly, |long, short| long + short)
     }
 
     /// The record of what each unit did when.
@@ -386,6 +375,14 @@ impl Clock {
     }
 }
 
+#[cfg(test)]
+mod later_tests;
+#[cfg(test)]
+mod operation_tests;
+#[cfg(test)]
+mod schedule_tests;
+#[cfg(test)]
+mod short_tests;
 #[cfg(test)]
 mod suspend_tests;
 #[cfg(test)]

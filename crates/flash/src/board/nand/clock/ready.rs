@@ -138,3 +138,20 @@ impl Ready {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::suspend_tests::clock;
+    use super::*;
+
+    /// Four mapping units share a flash page, which is programmed with the last of them.
+    #[test]
+    fn every_unit_of_a_flash_page_can_be_read_when_the_last_one_is_programmed() {
+        let (_, geometry) = clock(&[("device.mapping_unit", "512")]);
+        let mut ready = Ready::new(geometry.pages(), geometry.blocks(), &geometry);
+        ready.programs(Ppn(3), BlockId(0), 500);
+        ready.programs(Ppn(7), BlockId(0), 800);
+        let units = (0..9).map(|unit| ready.to_read(Ppn(unit)));
+        assert!(units.eq([500, 500, 500, 500, 800, 800, 800, 800, 0]));
+    }
+}

@@ -242,6 +242,28 @@ mod tests {
         assert!(spans.windows(2).all(|w| w[0].1 <= w[1].0), "two operations at once");
     }
 
+    /// The cells were idle until 100 and work until 110; what takes 40 has room if it can begin by
+    /// 60.
+    #[test]
+    fn work_comes_last_when_no_gap_has_room_for_it() {
+        let mut die = Resource::new(10);
+        assert_eq!(die.book(100, 10), 100);
+        assert!(!die.comes_last((60, 110), 40), "it fills the gap to its end");
+        assert!(die.comes_last((61, 110), 40));
+        assert!(!die.comes_last((61, 111), 40), "it may begin behind the tail");
+    }
+
+    /// Moments are below 2^63 ns. The channel is idle until 100 ns behind the half of that.
+    #[test]
+    fn gaps_are_found_however_late_it_is() {
+        let now = 1 << 62;
+        let mut channel = Resource::new(10);
+        assert_eq!(channel.book_from(now, now + 100, 10), now + 100);
+        assert_eq!(channel.book_from(now, now, 10), now);
+        assert_eq!(channel.book_from(now, now + 20, 10), now + 20);
+        assert_eq!(channel.book_from(now, now, 10), now + 10, "the gap between them");
+    }
+
     /// The same as plainly as can be: every gap is looked at, and rows are booked one by one.
     struct Plain {
         tail: Nanos,

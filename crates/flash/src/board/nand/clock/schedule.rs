@@ -276,7 +276,6 @@ impl Schedule {
             && suspended < start
             && let Some(running) = self.commands.get(first)
             && running.start <= job.from
-            && job.from < running.end
             && rules.may_suspend(running)
             && self.can_move(first + 1, running.end + rules.suspend_cost + job.length)
         {

@@ -215,10 +215,11 @@ impl Clock {
         movers: &mut [Mover],
         after: When,
     ) -> When {
-        let stays = source.cells == target.cells && source.channel == target.channel;
+        // Cells have one channel.
+        let stays = source.cells == target.cells;
         let mut all = after;
         for (index, place) in (0..movers.len()).zip((first.0..).map(Ppn)) {
-            if stays && self.copies_in_row(source, (victim, block), after.time()) {
+            if stays && self.copies_in_row(source, victim, after.time()) {
                 let pages = (victim, block, place);
                 return all.join(self.copy_row(source, pages, map, &mut movers[index..], after));
             }
@@ -234,14 +235,10 @@ impl Clock {
     }
 
     /// Whether copies that could begin at `from` follow one another without a gap on the cells that
-    /// anybody could use, and without waiting for the channel.
+    /// anybody could use, and without waiting for the channel. Whatever was written to their target
+    /// was on the same cells, and is over by their tail.
     #[inline]
-    pub(super) fn copies_in_row(
-        &self,
-        site: Site,
-        (victim, block): (BlockId, BlockId),
-        from: Nanos,
-    ) -> bool {
+    pub(super) fn copies_in_row(&self, site: Site, victim: BlockId, from: Nanos) -> bool {
         let cells = &self.cells[site.cells as usize];
         let sensed = cells.tail + self.read.one;
         let transfers = self.unit_transfer + self.transfer;
@@ -249,7 +246,6 @@ impl Clock {
         cells.comes_last((from, readable), self.read.one)
             && cells.wastes(transfers)
             && self.channels[site.channel as usize].tail <= sensed
-            && self.ready.to_program(block) <= sensed + transfers
     }
 
     /// Such copies: each is as long behind the one before as it takes by itself.

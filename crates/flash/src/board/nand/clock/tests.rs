@@ -122,7 +122,7 @@ fn book_alike(geometry: &Geometry, [short, long]: [&mut Clock; 2], case: &str) {
         ways[way] += 1;
         if way == 4 && plane == geometry.plane_of_block(other) && !short.serial {
             let site = short.sites[plane.index()];
-            rows += u32::from(short.copies_in_row(site, (block, other), latest.time()));
+            rows += u32::from(short.copies_in_row(site, block, latest.time()));
         }
         let [mut one, two] = [&mut *short, &mut *long].map(|clock| match way {
             0 => vec![clock.read_page(Place::of(geometry, ppn), cause, latest)],

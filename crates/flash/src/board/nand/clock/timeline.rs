@@ -186,4 +186,29 @@ mod tests {
         assert_eq!(timeline.take(), (Vec::new(), 0));
         assert!(!timeline.is_on());
     }
+
+    /// Two spans, of a record that another one ends or that is taken, and two of the next.
+    #[test]
+    fn the_name_of_a_span_is_used_once_however_many_records_there_are() {
+        let span = |start| {
+            let (unit, work, cause) = (Unit::Die(0), Work::Read, Cause::Host);
+            Span { unit, start, end: start + 5, work, cause, planes: 1 }
+        };
+        for is_taken in [false, true] {
+            let mut timeline = Timeline::default();
+            for record in 0..3 {
+                timeline.start(2);
+                let begun = 10 * record;
+                let names = [begun, begun + 5, begun + 9].map(|start| timeline.add(span(start)));
+                // The third has no room.
+                assert_eq!(names, [2 * record + 1, 2 * record + 2, 0], "taken {is_taken}");
+                assert_eq!(timeline.find(names[1]).map(|span| span.start), Some(begun + 5));
+                assert!(timeline.find(2 * record).is_none(), "of the record before, or of none");
+                if is_taken {
+                    let taken = (vec![span(begun), span(begun + 5)], 1);
+                    assert_eq!(timeline.take(), taken);
+                }
+            }
+        }
+    }
 }

@@ -59,3 +59,27 @@ impl Clock {
         transferred(loaded, cause, last)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::suspend_tests::clock;
+
+    const PROGRAMS: [(&str, &str); 2] =
+        [("device.planes", "2"), ("timing.multi_plane_program", "true")];
+
+    #[test]
+    fn announcements_are_of_use_where_programs_join_and_transfers_take_time() {
+        assert!(clock(&PROGRAMS).0.takes_announcements());
+        assert!(!clock(&PROGRAMS[..1]).0.takes_announcements(), "programs do not join");
+        let at_once = [&PROGRAMS[..], &[("timing.page_transfer", "0us")]].concat();
+        assert!(!clock(&at_once).0.takes_announcements(), "every page is there at once");
+    }
+
+    #[test]
+    fn companions_are_at_the_same_place_where_the_part_wants_it() {
+        for (value, expected) in [("true", true), ("false", false)] {
+            let pairs = [&PROGRAMS[..], &[("timing.multi_plane_same_offset", value)]].concat();
+            assert_eq!(clock(&pairs).0.joins_same_offsets_only(), expected);
+        }
+    }
+}
