@@ -1,4 +1,5 @@
-//! Results read back: whatever runs stand in folders and files, for `explore` and `diff`.
+//! Results read back: whatever runs stand in folders and files, for `explore` and `diff`. Here
+//! alone folders are walked.
 
 use std::fs;
 use std::path::{Path, PathBuf};

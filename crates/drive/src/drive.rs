@@ -1,4 +1,7 @@
 //! The drive: requests of clients through a device, and the bytes behind what it finds.
+//!
+//! All connections of clients share one lock: requests reach a device one after another. A flush
+//! waits for the disk outside the lock; a checkpoint holds it.
 
 use std::fs::File;
 use std::io::{self, BufWriter, Write as _};

@@ -1,6 +1,7 @@
 //! What a drive tells while it serves: counts over time, its blocks, and what it reclaimed lately,
 //! as JSON. Counts are the device's own; whoever asks holds requests up for as long as copying them
-//! takes.
+//! takes. What is told is copied under the lock of requests, from the device's counts and from the
+//! gate's record (`watched.rs`); the page (`report/live.rs`) asks for it.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};

@@ -1,5 +1,9 @@
 //! The device and the bytes behind what it finds: what one request does to both, to the store and
 //! to the record.
+//!
+//! The gate's record of operations, drained behind each request, is what the drive knows of its
+//! flash; whoever does not serve pays nothing for it. Reads are answered with the versions that the
+//! scheme found (`Device::versions_found`).
 
 use std::collections::BTreeSet;
 use std::fs::File;

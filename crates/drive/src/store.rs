@@ -6,7 +6,8 @@
 //! (`store/flushed.rs`); whoever has `lock` locked may use them. A request is answered once its
 //! group is in the log, which makes it survive the end of the process; a flush is answered once the
 //! disk of the machine has data, log and `flushed`. What the memory of the device knew is not here:
-//! the scheme finds it again, as after a power cut.
+//! the scheme finds it again, as after a power cut. Cuts within a request are simulated (crash
+//! tests).
 //!
 //! Everything has a checksum. What was flushed, and every checkpoint is, must be as it was written;
 //! what is not, or is missing, is refused by name. Behind the last flush a log counts up to the

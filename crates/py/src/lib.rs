@@ -1,6 +1,9 @@
 //! What Python calls: the library behind the package `ftlab`, whose public face is written in
 //! Python (`python/ftlab/`). Here are no defaults, no names of options and no words for people: an
 //! experiment comes as its JSON, a result goes as its JSON, and every rule is the library's.
+//!
+//! Names, words and units come from `Experiment::OPTIONS`, the command's help and the schema, so
+//! that what is new is there at once, and a test fails until `make stubs` was run.
 
 mod errors;
 mod experiments;

@@ -1,5 +1,6 @@
 //! Tables of results as columns: numbers as the bytes of an array, so that whoever takes them needs
-//! no copy, text as a list; and the same as a file of Parquet in memory.
+//! no copy, text as a list; and the same as a file of Parquet in memory. Numpy takes the bytes as
+//! they are: no arrow crate.
 
 use std::io::{Read as _, Seek as _};
 

@@ -1,5 +1,6 @@
 //! Results that stood in any number of files: each run once, with its scalars alone, so that
-//! thousands fit into memory and onto a page.
+//! thousands fit into memory and onto a page. What a run was asked (`asked.rs`) and its numbers are
+//! kept; `explore` and `diff` know nothing else.
 
 use crate::asked::{about, is_setting};
 use crate::flatten::{Flat, flatten, text};

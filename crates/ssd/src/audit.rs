@@ -2,6 +2,10 @@
 //!
 //! Counts must add up: what the host wrote and did not trim is found on flash or in memory, every
 //! valid page is what the map says, requests in equal requests out.
+//!
+//! Requests in = requests completed; programs = sum over causes; valid data pages = pages located
+//! on flash + stale copies reported - pages that lie on one that is another's too (counted, where a
+//! scheme shares pages); pages written and not trimmed = located on flash + located in RAM.
 
 use std::ops::ControlFlow;
 

@@ -3,6 +3,10 @@
 //! The first write of a content gets a version of its own, as every write does; later ones of the
 //! same content get that version again. It is the workload's memory, not the device's: it has no
 //! place in a drive, and takes no time.
+//!
+//! A request may say what it writes (`Content`). For a scheme that looks at it
+//! (`Scheme::READS_CONTENT`) the device gives equal contents one version, so that a hash is the
+//! version, and reads are verified as ever. What says nothing was never written before.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};

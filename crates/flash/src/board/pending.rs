@@ -4,10 +4,10 @@
 //! operation, or operations that were asked for one after another and are all waited for. Where
 //! more than three would be needed, the two nearest become one, which also waits for what was asked
 //! for between them: for operations of the same request, and where the two are of different ones,
-//! for those of others. Such a span says so, and the clock counts who waits for one
-//! (`Graph::follow`). Joins that clock and device make are operations of their own, so that this
-//! happens only to sums of four and more tokens within a scheme, and to sums of two and more that
-//! are kept as a moment.
+//! for those of others. Such a span says so, the clock counts who waits for one (`Graph::follow`),
+//! and results say so. Joins that clock and device make are operations of their own, but for those
+//! of a buffer that caches reads, so that this happens only to sums of four and more tokens within
+//! a scheme, and to sums of two and more that are kept as a moment.
 
 /// Set in the time of a token that names operations instead of a moment.
 pub(super) const PENDING: u64 = 1 << 63;

@@ -14,7 +14,9 @@
 //! that are waited for (`pending.rs`); the clock alone makes such tokens and asks what they name,
 //! and what the path was spent on is kept with the operations. Joining is all that others do with
 //! either kind. A moment and an operation together are the operation: no moment of a request lies
-//! ahead.
+//! ahead. A branch where tokens are joined, kept or waited for is what the call-order clock pays
+//! for this: nothing to 1.3 % of the instructions of a host page, 2.9 % under `hat`, which waits
+//! for most.
 
 use super::pending::{PENDING, SPANS, Span, Wait, as_one, merged};
 use crate::units::Nanos;

@@ -1,5 +1,7 @@
 //! Requests of the host that reach the device in pieces, because their parts do not lie side by
-//! side there: each counts as one, from its arrival until its last piece is done.
+//! side there: each counts as one, from its arrival until its last piece is done. The driver names
+//! each piece, the device serves it as before; times run from first arrival and admission to last
+//! completion, and stages still sum.
 
 use crate::request::{Completion, Stages};
 

@@ -1,5 +1,5 @@
 //! The simulated drive, small: a scale model of the device, so that a probe takes a fraction of a
-//! second.
+//! second. State, not time, is what a large one costs.
 //!
 //! What takes part in the timing of requests is as large as in the device: channels, dies, planes,
 //! pages, mapping units, the host's queue. Blocks are fewer and have fewer pages; the erase is

@@ -4,6 +4,9 @@
 //! (1965) rank-one updates behind it, because an evaluation is a set of simulations. Steps are
 //! those of the linear model within the bounds, by an active set: what would go beyond its end is
 //! held there, the others go to where they are best then, and it comes back when its slope turns.
+//!
+//! They are our own: evaluations are simulations, so that slopes are updated, not taken anew, and
+//! crates for it bring matrices and take slopes at every step.
 
 use crate::error::Result;
 

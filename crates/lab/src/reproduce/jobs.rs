@@ -1,5 +1,7 @@
 //! An experiment's cross products, turned into runs: each is a command line that anybody can
-//! repeat. Runs that several experiments share are the same job.
+//! repeat. Runs that several experiments share are the same job. Keys of kept runs are digests of
+//! these command lines, so that whoever repeats a run by its command repeats what the key stands
+//! for.
 
 use std::collections::BTreeMap;
 use std::path::Path;

@@ -2,6 +2,11 @@
 //! its candidates, what the text says of it, the candidate under which its words are taken to the
 //! letter, and the one that is thought best for the whole paper.
 //!
+//! What is chosen lies below everything that an experiment states. Experiments say what is
+//! compared, readings what nobody printed; a verdict is of a reading, and worlds (readings x seeds,
+//! `worlds.rs`) say how far it depends on it. Fitted choices are judged by all printed statements
+//! of the paper at once.
+//!
 //! Strict TOML, in `config/readings/PAPER.toml`: an unknown key is an error with file and line.
 
 use std::collections::BTreeSet;

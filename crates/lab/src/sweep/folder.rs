@@ -1,6 +1,6 @@
 //! The folder of a sweep. A result is a file named by what decides it, so that resuming is looking,
 //! and processes on many machines write into one folder without talking: equal names hold equal
-//! bytes.
+//! bytes. Results are written aside and renamed.
 
 use std::collections::HashSet;
 use std::fs;

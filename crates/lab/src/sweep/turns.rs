@@ -1,5 +1,7 @@
 //! Which run is made next: those that begin with the same device are worked off together, so that
-//! it is prepared once and is gone before others take its place.
+//! it is prepared once and is gone before others take its place. What is grouped beforehand is a
+//! guess that only decides what follows what: runs whose preparations are equal, field by field,
+//! share the device (`run/preparing.rs`).
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};

@@ -1,4 +1,5 @@
-//! Records as Parquet: a column of 64-bit integers, doubles or strings for each heading.
+//! Records as Parquet: a column of 64-bit integers, doubles or strings for each heading. `parquet`
+//! without `arrow` writes them.
 
 use std::fs::File;
 use std::io;

@@ -1,4 +1,15 @@
 //! Requests that are served one after another, with what can be decided and looked at once for all.
+//!
+//! Requests go in chunks to a device that a driver reaches directly, where nobody wants to hear of
+//! single ones (rows, probe, phases, `--loop`, `--until`): the order, the times and the counts are
+//! those of single requests. A test holds chunks against these, windows and all. A device without
+//! buffer, link, streams and work in gaps decides that once per chunk; requests of a chunk that go
+//! like the one before are counted together.
+//!
+//! Where one server serves one request at a time and every page takes the same time, single-page
+//! writes that do nothing else (`Scheme::write_alike`) have the time of the first booked for all of
+//! a row (`clock/repeat.rs`); where only cells and channels take time, each is booked by itself,
+//! but without a token, whose path could have no other part (`PathSplit::of_program`).
 
 use std::ops::Range;
 

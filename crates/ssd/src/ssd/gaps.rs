@@ -1,4 +1,8 @@
 //! Work between requests: what buffer and scheme do while the host asks for nothing.
+//!
+//! Blocks that are due for refresh move by the scheme's own idle steps: in gaps, in which the
+//! scheme is asked again when the patrol next finds something, and behind a request what is due
+//! twice over.
 
 use super::Ssd;
 use ftlab_flash::board::Board;

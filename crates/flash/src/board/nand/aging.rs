@@ -4,7 +4,8 @@
 //! A block's reads are counted from its erase, whoever reads and whatever of a page; its age is
 //! that of its first program. Both outlive a power cut: capacitors save them, and a device that is
 //! off ages by `refresh.off_days`. A patrol comes by every block in turn and looks at its age,
-//! while the device is on.
+//! while the device is on. A device that counts never takes the gate's short way, others pay
+//! nothing.
 //!
 //! Of memory a drive has 4 bytes a block for either, and 4 for a list of what is due. The four
 //! heaps here, of 24 bytes a block, are not a drive's: one knows beforehand when the patrol will

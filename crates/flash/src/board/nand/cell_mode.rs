@@ -3,7 +3,8 @@
 //! The law: a block's mode is chosen by its first program after an erase and holds until the next
 //! one. With one bit a cell a word line holds one page and not as many as the part has bits, so
 //! that a block of P pages has P / bits of them; it is faster, and wears differently. An erase
-//! counts as of the mode that it ends. Which blocks are used how a scheme decides.
+//! counts as of the mode that it ends. Which blocks are used how a scheme decides. A part with
+//! dense cells never takes the gate's short way, others pay nothing.
 
 use super::geometry::Geometry;
 use crate::board::settings::DeviceSettings;

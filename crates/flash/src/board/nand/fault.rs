@@ -1,4 +1,5 @@
-//! Failures that a scheme must answer: failed programs and erases, bad blocks, power cuts.
+//! Failures that a scheme must answer: failed programs and erases, bad blocks, power cuts. Blocks
+//! bad from the start count as retired.
 
 #[cfg(test)]
 mod tests;

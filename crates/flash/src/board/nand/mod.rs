@@ -1,6 +1,9 @@
 //! The gate: every flash operation of every scheme passes here, in this order: law, state, time,
 //! count.
 //!
+//! Where nothing can fail and nobody writes operations down it takes a short way through the same
+//! four (`Nand::plain`); a victim's pages move as a run, and a merge copies in runs (`run.rs`).
+//!
 //! What this is not: a place that knows schemes. An operation takes a [`Cause`] and the moment
 //! after which it may start ([`When`]), and returns when it is done or a [`Fault`].
 

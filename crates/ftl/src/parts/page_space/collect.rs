@@ -1,4 +1,5 @@
-//! Collecting garbage: which victim fits, what moves where, and when it is enough.
+//! Collecting garbage: which victim fits, what moves where, and when it is enough. Only victims
+//! that fit are taken.
 
 use super::{PageOwner, PageSpace, Stream};
 use crate::parts::victim::{Census, Heats};

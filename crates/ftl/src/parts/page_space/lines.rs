@@ -5,7 +5,9 @@
 //! by their numbers, and what is said in pages of a block is said in pages of data of a line. Pages
 //! go to a line channel by channel, die by die, plane by plane, then to the next flash page of each
 //! block. A block that is bad or fails makes its line shorter; a line in which no page of data can
-//! be written is never opened.
+//! be written is never opened. Collection, placement and gaps are the same code, and what a victim
+//! policy compares comes from a census of blocks or lines. Nothing of a line is written the short
+//! way.
 //!
 //! With `rain.stripe` = n the blocks of n dies in this order form a stripe at every flash page: one
 //! of them takes the parity of the others when these are programmed. A stripe of which one block

@@ -4,7 +4,9 @@
 //! Some blocks of a plane may be set aside for it (static), others come from its free blocks
 //! (dynamic), as many as a share of these allows. It never has garbage collected to grow, and gives
 //! its blocks back before a dense block is collected, so that a full device has none of them left.
-//! Maps, records and moved pages do not go there.
+//! Maps, records and moved pages do not go there. The cache is one frontier more beside those of
+//! data; a scheme only says that it leaves its blocks to page space (`Scheme::DIVIDES_DATA`, which
+//! placement policies need as well).
 //!
 //! What this is not: the law. What a block can hold in either mode, and how long its pages take,
 //! the gate knows. Rules and open points: `docs/papers/slc_cache.md`.

@@ -5,6 +5,10 @@
 //! writes to one of the others, which is *active*. Of these at most `max_open` are open: to open
 //! another one the drive closes the one that was written longest ago. What lines are, and which
 //! part of a line a zone is, says [`crate::parts::zone_rules`].
+//!
+//! The log of the host is the map of pages on lines, and what the host does beside them is three
+//! calls of page space: a page was written, a page is copied, a zone is reset. What a drive refuses
+//! is a fault (`Refused`) that ends the run.
 
 use super::lines::ALL;
 use super::{Frontier, PageSpace, Place, Stream};

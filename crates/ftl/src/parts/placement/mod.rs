@@ -1,11 +1,12 @@
 //! Which frontier takes a page, so that pages that die together lie together. One file per policy,
 //! one row in the table below.
 //!
-//! A policy answers with a class of data; every class has a frontier of its own in every plane. It
-//! is asked for each page that the host writes and for each victim, or for each of its pages; it
-//! may listen to which block a page was programmed to (`placed`) and which block takes no more
-//! (`closed`). What it knows of time is how many pages the host has written. What this is not: the
-//! choice of victims, which is made over the blocks of all classes (`gc.victim`).
+//! A policy answers with a class of data and never chooses a block; every class has a frontier of
+//! its own in every plane. It is asked for each page that the host writes and for each victim, or
+//! for each of its pages; it may listen to which block a page was programmed to (`placed`) and
+//! which block takes no more (`closed`). What it knows of time is how many pages the host has
+//! written. What this is not: the choice of victims, which is made over the blocks of all classes
+//! (`gc.victim`).
 
 mod auto_mq;
 mod auto_sfr;

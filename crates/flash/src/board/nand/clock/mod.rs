@@ -1,11 +1,12 @@
 //! Time: what each operation books on which resource.
 //!
-//! `serial` is FlashSim's model: one server, operations one after another whatever their tokens.
-//! `parallel` books cell time on the die (or plane) and transfers on the channel. Operations are
-//! booked in call order, which is not the order of time: a two-step request (map read, then data
-//! read) books its second step far ahead. Each resource therefore keeps its last few idle gaps, and
-//! an operation takes the first that fits after its token. Where commands can be joined, overtaken
-//! or suspended, the cells keep their commands instead (`schedule.rs`).
+//! `serial` is FlashSim's model: one server, operations one after another whatever their tokens; a
+//! request's device time is the sum of all that was booked before its call returned. `parallel`
+//! books cell time on the die (or plane) and transfers on the channel. Operations are booked in
+//! call order, which is not the order of time: a two-step request (map read, then data read) books
+//! its second step far ahead. Each resource therefore keeps its last few idle gaps, and an
+//! operation takes the first that fits after its token. Where commands can be joined, overtaken or
+//! suspended, the cells keep their commands instead (`schedule.rs`).
 //!
 //! What the flash itself demands holds across requests, whatever their tokens: a page is read after
 //! its program ended, pages of a block are programmed one after another and after its erase, and a

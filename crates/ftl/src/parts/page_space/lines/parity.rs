@@ -1,5 +1,5 @@
 //! Parity pages: which block of a stripe takes one, when it is programmed, and what a flush does
-//! with a stripe that is not full.
+//! with a stripe that is not full. Parity pages are never valid: nobody moves them.
 
 use super::super::{PageSpace, Stream};
 use super::{ALL, Lines, Open};
