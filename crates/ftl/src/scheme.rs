@@ -165,7 +165,7 @@ pub trait Scheme: Clone + Send + Sync + 'static {
     /// Whether it buffers the host's data itself: then no buffer has a place in front of it.
     const BUFFERS_DATA: bool = false;
     /// Whether what completed outlives the power although it was not flushed, if no buffer held it.
-    /// Not so where a write may be found on flash, and that is written down later.
+    /// Not so where what is written may be found on flash, and that is noted there later.
     const KEEPS_WRITES: bool = !Self::BUFFERS_DATA;
     /// Whether a placement policy or an SLC cache can say where the host's pages go: it maps pages,
     /// fills every block from front to back, and leaves it to page space which it fills.
