@@ -189,3 +189,44 @@ fn waiting_for_a_channel_is_counted_until_it_is_counted_anew() {
     assert_eq!(clock.cell_operations(), CellOperations::default());
     assert_eq!(clock.now(), READ + 2 * TRANSFER, "time does not begin anew");
 }
+
+/// Dies 2 and 3 are behind the second channel; one erases while the other's page crosses.
+#[test]
+fn a_page_crosses_its_own_channel() {
+    let (mut clock, geometry) = clock(&[("device.channels", "2"), ("device.dies", "2")]);
+    let [second, third] = [2, 3].map(|die| geometry.blocks_of(PlaneId(die)).start);
+    let start = clock.enter(0);
+    let erased = clock.erase_block(PlaneId(3), BlockId(third), Cause::Gc, start);
+    let read = read(&mut clock, &geometry, (second, 0), start);
+    assert_eq!(end(&mut clock, read), READ + TRANSFER);
+    assert_eq!(end(&mut clock, erased), ERASE);
+}
+
+/// Its read ends with its program; where commands may join as well.
+#[test]
+fn a_copyback_is_one_command() {
+    for pairs in [&[][..], &[("device.planes", "2"), ("timing.multi_plane_read", "true")]] {
+        let (mut clock, geometry) = clock(&[&[("timing.copyback", "true")], pairs].concat());
+        let start = clock.enter(0);
+        let at = Place::of(&geometry, geometry.page(BlockId(0), 0));
+        let target = (geometry.page(BlockId(1), 0), BlockId(1));
+        let read = clock.read_for_program(at, target, Cause::Host, start);
+        let programmed = program(&mut clock, &geometry, (1, 0), Load::Register, read);
+        let next = program(&mut clock, &geometry, (1, 1), Load::Channel, start);
+        assert_eq!(end(&mut clock, read), READ + PROGRAM, "{pairs:?}");
+        assert_eq!(end(&mut clock, programmed), READ + PROGRAM, "{pairs:?}");
+        assert_eq!(end(&mut clock, next), READ + 2 * PROGRAM, "{pairs:?}");
+    }
+}
+
+#[test]
+fn one_operation_stands_for_all_that_a_token_names() {
+    let (mut clock, geometry) = clock(&[("device.dies", "2")]);
+    let start = clock.enter(100);
+    assert_eq!(clock.narrow(start), start, "a moment stays one");
+    let read = read(&mut clock, &geometry, (1, 0), start);
+    let erased = clock.erase_block(PlaneId(1), BlockId(16), Cause::Gc, start);
+    let both = clock.narrow(read.join(erased));
+    assert_eq!(both.operations().map(|span| span.last - span.first).collect::<Vec<_>>(), [0]);
+    assert_eq!(end(&mut clock, both), 100 + ERASE);
+}

@@ -263,3 +263,73 @@ fn the_link_is_part_of_a_path_as_a_channel_is() {
         assert_eq!(clock.split(1_000_000, done), expected, "{}", profile.1);
     }
 }
+
+/// What has crossed the link at 500 ns: the one server waits for it, and others do not.
+#[test]
+fn a_request_begins_when_it_is_across() {
+    for (profile, free) in [(SERIAL, 500), (PARALLEL, 0)] {
+        let (mut clock, _) = clock(&[profile]);
+        let _ = clock.admit(0);
+        let begun = clock.begin(500);
+        assert_eq!((clock.known(begun), clock.now()), (500, free), "{}", profile.1);
+        assert_eq!(begun.time(), 500, "{}", profile.1);
+    }
+}
+
+#[test]
+fn what_is_free_or_possible_is_said() {
+    let with = |pairs: &[(&str, &str)]| clock(pairs).0;
+    assert!(with(&[]).host_pages_are_free());
+    assert!(!with(&[("timing.controller_page", "4us")]).host_pages_are_free());
+    assert!(with(&[("timing.copyback", "true")]).copies_back_at_all());
+    assert!(!with(&[]).copies_back_at_all());
+    let mark = ("timing.oob_write", "9us");
+    assert!(with(&[PARALLEL]).programs_in_parallel());
+    assert!(!with(&[PARALLEL, mark]).programs_in_parallel());
+    assert!(!with(&[SERIAL]).programs_in_parallel());
+    assert!(!with(&[SERIAL, mark]).programs_in_parallel());
+}
+
+/// Three copies of a page each, behind a request that entered at 700 ns.
+#[test]
+fn copies_follow_one_another_on_the_one_server_alone() {
+    let each = READ + PROGRAM + 2 * TRANSFER;
+    let (mut serial, _) = clock(&[SERIAL]);
+    let _ = serial.admit(700);
+    assert_eq!(serial.copies_on_server(Cause::Gc, 3), Some((700, each)));
+    assert_eq!(serial.idle_from(), 700 + 3 * each);
+    let (mut parallel, _) = clock(&[PARALLEL]);
+    assert_eq!(parallel.copies_on_server(Cause::Gc, 3), None);
+    assert_eq!(parallel.cell_operations(), CellOperations::default());
+}
+
+/// Where commands may join, a copyback's read and program are two of them.
+#[test]
+fn a_copyback_is_booked_one_by_one_where_commands_join() {
+    let pairs =
+        [("timing.copyback", "true"), ("device.planes", "2"), ("timing.multi_plane_read", "true")];
+    let (mut clock, geometry) = clock(&pairs);
+    let start = clock.admit(0);
+    let target = (geometry.page(BlockId(1), 0), BlockId(1));
+    let read = clock.read_for_program(page(&geometry, 0, 0), target, Cause::Gc, start);
+    assert_eq!(clock.completion(read), READ);
+    let copied =
+        clock.program_page((PlaneId(0), target.1, target.0), Load::Register, Cause::Gc, read);
+    assert_eq!(clock.completion(copied), READ + PROGRAM);
+}
+
+/// A page is read at 1 ms, and another of the die that shares the channel.
+#[test]
+fn transfers_are_drawn_when_the_channel_has_time_for_them() {
+    let (mut clock, geometry) = clock(&[PARALLEL, ("device.dies", "2")]);
+    let start = clock.admit(1_000_000);
+    clock.timeline_mut().start(20);
+    for block in [0, 16] {
+        let _ = clock.read_page(page(&geometry, block, 0), Cause::Host, start);
+    }
+    let (spans, _) = clock.timeline_mut().take();
+    let crossing = spans.iter().filter(|span| span.unit == Unit::Channel(0));
+    let times: Vec<_> = crossing.map(|span| (span.work, span.start, span.end)).collect();
+    let expected = [(Work::Transfer, 1_050_000, 1_060_000), (Work::Transfer, 1_060_000, 1_070_000)];
+    assert_eq!(times, expected);
+}

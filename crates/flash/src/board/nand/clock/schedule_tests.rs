@@ -230,3 +230,64 @@ fn commands_are_drawn_with_all_their_planes_where_they_come_to_lie() {
     ];
     assert_eq!(die.timeline.take(), (expected, 0));
 }
+
+/// A program could begin at 500, and something else could, too: only a read that a request waits
+/// for passes it, and that passes no read.
+#[test]
+fn nothing_but_a_requests_read_passes_and_it_passes_no_read() {
+    let passes = |waits: Job, comes: Job| {
+        let mut die = Die::new(&[("timing.read_priority", "true")]);
+        let first = waits.length;
+        assert_eq!(die.book(waits), 500 + first);
+        die.book(comes) < 500 + first
+    };
+    assert!(passes(program(500), read(500)));
+    assert!(!passes(program(500), collects(500)));
+    assert!(!passes(erase(500), program(500)));
+    assert!(!passes(collects(500), read(500)));
+}
+
+/// Something waits from 100 on when another plane's command comes at 90.
+#[test]
+fn commands_join_at_the_same_place_of_their_blocks_unless_any_will_do() {
+    let all = [
+        ("timing.multi_plane_read", "true"),
+        ("timing.multi_plane_program", "true"),
+        ("timing.multi_plane_erase", "true"),
+    ];
+    for same_offset in ["true", "false"] {
+        let join = |waits: Job, comes: Job| {
+            let own = ("timing.multi_plane_same_offset", same_offset);
+            let mut die = Die::new(&[&all[..], &[own]].concat());
+            let end = die.book(joins(waits, 0));
+            die.book(comes) == end
+        };
+        let any = same_offset == "false";
+        for job in [collects, program] {
+            assert!(join(job(100), joins(job(90), 1)));
+            assert_eq!(join(job(100), Job { offset: 3, ..joins(job(90), 1) }), any);
+            assert!(!join(job(100), Job { plane: 1, ..job(90) }), "it is of no page");
+        }
+        assert!(join(erase(100), Job { offset: 3, ..joins(erase(90), 1) }), "it has no place");
+        assert!(!join(program(100), joins(erase(90), 1)), "it is of another kind");
+    }
+}
+
+/// An erase that a read suspends at 100, for 20 and 50.
+#[test]
+fn what_is_suspended_is_drawn_in_two_parts() {
+    let mut die = Die::new(&[("timing.suspend", "erase")]);
+    die.timeline.start(10);
+    assert_eq!(die.book(erase(0)), 2000);
+    assert_eq!(die.book(read(100)), 170);
+    let (spans, _) = die.timeline.take();
+    let mut drawn: Vec<_> = spans.iter().map(|span| (span.start, span.end, span.work)).collect();
+    drawn.sort_unstable_by_key(|span| span.0);
+    let expected = [
+        (0, 100, Work::Erase),
+        (100, 120, Work::Suspend),
+        (120, 170, Work::Read),
+        (170, 2070, Work::Erase),
+    ];
+    assert_eq!(drawn, expected);
+}

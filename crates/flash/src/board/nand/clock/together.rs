@@ -62,7 +62,10 @@ impl Clock {
 
 #[cfg(test)]
 mod tests {
+    use super::super::Load;
     use super::super::suspend_tests::clock;
+    use super::*;
+    use crate::units::BlockId;
 
     const PROGRAMS: [(&str, &str); 2] =
         [("device.planes", "2"), ("timing.multi_plane_program", "true")];
@@ -80,6 +83,31 @@ mod tests {
         for (value, expected) in [("true", true), ("false", false)] {
             let pairs = [&PROGRAMS[..], &[("timing.multi_plane_same_offset", value)]].concat();
             assert_eq!(clock(&pairs).0.joins_same_offsets_only(), expected);
+        }
+    }
+
+    /// Three pages for three planes of a die: each 10 us over the channel, after the controller.
+    #[test]
+    fn pages_are_loaded_as_the_controller_hands_them_over_and_programmed_together() {
+        for (handed, end, waited) in [
+            // They come at 4, 8 and 12 us, and cross from 4 to 34: waits of 0, 6 and 12 us.
+            ("4us", 334_000, 18_000),
+            // They come at 15, 30 and 45 us, and none of them waits.
+            ("15us", 355_000, 0),
+        ] {
+            let own = [("device.planes", "4"), ("timing.controller_page", handed)];
+            let (mut clock, geometry) = clock(&[&PROGRAMS[..], &own].concat());
+            let start = clock.admit(0);
+            clock.announce(PlaneId(0), 2, Cause::Host);
+            let ends = [0, 1, 2].map(PlaneId).map(|plane| {
+                let block = BlockId(geometry.blocks_of(plane).start);
+                let page = (plane, block, geometry.page(block, 0));
+                let ready = clock.host_page(start);
+                let done = clock.program_page(page, Load::Channel, Cause::Host, ready);
+                clock.completion(done)
+            });
+            assert_eq!(ends, [end; 3], "{handed}");
+            assert_eq!(clock.service_time().bus_wait, waited, "{handed}");
         }
     }
 }
