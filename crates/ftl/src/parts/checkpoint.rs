@@ -301,6 +301,24 @@ mod tests {
         assert_eq!(pages, [2, 4, 6]);
     }
 
+    /// 249 words take three pages of 124; then a newer one takes a page alone, beside which those of
+    /// the older are looked at as well.
+    #[test]
+    fn a_newer_one_may_be_shorter() {
+        let (mut board, mut checkpoints) = device();
+        let open = || [1, 2, 3].map(BlockId).into_iter();
+        assert_eq!(checkpoints.begin(board.nand(), open(), 0..245), 3);
+        take(&mut board, &mut checkpoints, 500, &[0, 1, 2]);
+        assert_eq!(superseded(&mut checkpoints), []);
+        assert_eq!(checkpoints.begin(board.nand(), [].into_iter(), 7..9), 1);
+        let mut words = [0; 128];
+        checkpoints.fill(0, 1, &mut words);
+        program(&mut board, 3, checkpoints.logical(0), &words);
+        let found = newest(&board, &[0, 1, 2, 3]);
+        assert_eq!((&found.pages[..], &found.words[..]), (&[Ppn(3)][..], &[7, 8][..]));
+        assert_eq!(found.open, []);
+    }
+
     #[test]
     fn the_older_one_goes_when_the_newer_is_complete() {
         let (mut board, mut checkpoints) = device();
@@ -378,8 +396,12 @@ mod tests {
                 sequence,
                 pages,
             );
+            let told = Restored::at(board.nand(), pages.map(Ppn).to_vec());
             let mut again = Checkpoints::new(board.nand(), 300, 3);
+            again.restore(&told);
+            let number = again.logical(1);
             again.restore(&found);
+            assert_eq!(again.logical(1), number, "by its pages or by a scan");
             assert_eq!(
                 (again.sequence(), again.newest_pages()),
                 (sequence, pages.map(Ppn).to_vec())
