@@ -29,6 +29,24 @@ impl Naive {
     }
 }
 
+fn board(blocks: u32, pages: u32) -> Board {
+    let mut config = SharedSettings::default();
+    let device = [("device.blocks_per_plane", blocks), ("device.pages_per_block", pages)];
+    for (key, value) in device {
+        config.set(key, &value.to_string()).expect("legal settings");
+    }
+    Board::new(&config, 1, 0)
+}
+
+/// A block loses so many pages, of which the policy is told.
+fn lose(board: &mut Board, greedy: &mut Greedy, block: u32, pages: u32) {
+    for _ in 0..pages {
+        let page = board.nand().state().next_valid(BlockId(block), 0).expect("a valid page");
+        let left = board.nand_mut().invalidate(page);
+        greedy.invalidated(BlockId(block), left);
+    }
+}
+
 fn fill(board: &mut Board, block: BlockId) {
     let pages = board.geometry().pages_per_block;
     let request = RequestShape { first_lpn: Lpn(0), pages: 1, index: 0, sectors: 4, hint: None };
@@ -54,12 +72,7 @@ fn context(blocks: u32, pages: u32) -> VictimContext<'static> {
 }
 
 fn compare_with_plain_list(blocks: u32, pages: u32) {
-    let mut config = SharedSettings::default();
-    let device = [("device.blocks_per_plane", blocks), ("device.pages_per_block", pages)];
-    for (key, value) in device {
-        config.set(key, &value.to_string()).expect("legal settings");
-    }
-    let mut board = Board::new(&config, 1, 0);
+    let mut board = board(blocks, pages);
     let (mut rng, mut heights) = (Rng::new(5, Purpose::Workload), Vec::new());
     let context = context(blocks, pages);
     let mut greedy = Greedy::new(&context);
@@ -114,11 +127,7 @@ fn compare_with_plain_list(blocks: u32, pages: u32) {
 /// that is beyond it: fewer are in lists than there should be by now, and the horizon stays.
 #[test]
 fn a_horizon_that_comes_down_never_goes_up() {
-    let mut config = SharedSettings::default();
-    for (key, value) in [("device.blocks_per_plane", "1082"), ("device.pages_per_block", "4")] {
-        config.set(key, value).expect("legal settings");
-    }
-    let mut board = Board::new(&config, 1, 0);
+    let mut board = board(1082, 4);
     let context = context(1082, 4);
     let (mut greedy, mut naive) = (Greedy::new(&context), Naive::default());
     let close = |board: &mut Board, greedy: &mut Greedy, naive: &mut Naive, block| {
@@ -159,23 +168,12 @@ fn a_horizon_that_comes_down_never_goes_up() {
 /// notes end; 180 had lost one before. When all others are gone, 180 goes first, and 140 last.
 #[test]
 fn the_order_of_notes_outlives_their_numbers() {
-    let mut config = SharedSettings::default();
-    for (key, value) in [("device.blocks_per_plane", "1082"), ("device.pages_per_block", "4")] {
-        config.set(key, value).expect("legal settings");
-    }
-    let mut board = Board::new(&config, 1, 0);
+    let mut board = board(1082, 4);
     let mut greedy = Greedy::new(&context(1082, 4));
     for block in (0..200).map(BlockId) {
         fill(&mut board, block);
         greedy.closed(&Census::of(board.nand()), block);
     }
-    let lose = |board: &mut Board, greedy: &mut Greedy, block: u32, pages: u32| {
-        for _ in 0..pages {
-            let page = board.nand().state().next_valid(BlockId(block), 0);
-            let left = board.nand_mut().invalidate(page.expect("a valid page"));
-            greedy.invalidated(BlockId(block), left);
-        }
-    };
     (0..30).for_each(|block| lose(&mut board, &mut greedy, block, 3));
     greedy.removed(BlockId(199));
     assert_eq!(greedy.horizon, 1);
@@ -200,11 +198,7 @@ fn the_order_of_notes_outlives_their_numbers() {
 /// lost a page at once go in the order in which they were full.
 #[test]
 fn blocks_that_are_full_are_noted_one_after_the_other() {
-    let mut config = SharedSettings::default();
-    for (key, value) in [("device.blocks_per_plane", "1082"), ("device.pages_per_block", "4")] {
-        config.set(key, value).expect("legal settings");
-    }
-    let mut board = Board::new(&config, 1, 0);
+    let mut board = board(1082, 4);
     let mut greedy = Greedy::new(&context(1082, 4));
     for block in (0..200).rev().map(BlockId) {
         fill(&mut board, block);
@@ -214,13 +208,7 @@ fn blocks_that_are_full_are_noted_one_after_the_other() {
         }
         greedy.closed(&Census::of(board.nand()), block);
     }
-    for block in (0..30).map(BlockId) {
-        for _ in 0..3 {
-            let page = board.nand().state().next_valid(block, 0).expect("a valid page");
-            let left = board.nand_mut().invalidate(page);
-            greedy.invalidated(block, left);
-        }
-    }
+    (0..30).for_each(|block| lose(&mut board, &mut greedy, block, 3));
     greedy.removed(BlockId(99));
     assert_eq!(greedy.horizon, 1, "the others are in no list");
     (0..30).for_each(|block| greedy.removed(BlockId(block)));
