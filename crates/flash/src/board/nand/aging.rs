@@ -312,6 +312,7 @@ impl Nand {
 mod tests {
     use super::*;
     use crate::board::Board;
+    use crate::board::nand::cell_mode::CellMode;
     use crate::board::nand::state::PageKind;
     use crate::meter::Cause;
     use crate::request::{PageIo, RequestShape};
@@ -354,8 +355,7 @@ mod tests {
         assert_eq!(aging.due.len(), 0);
     }
 
-    /// Two requests' worth of reads make a block due, and due twice over; a recovery looks for
-    /// those that are not due.
+    /// Two reads make a block due; a recovery looks for those that are not due.
     #[test]
     fn a_recovery_looks_for_no_block_that_waits() {
         let mut aging = aging(&[("refresh.reads", "2"), ("refresh.days", "1")]);
@@ -425,14 +425,33 @@ mod tests {
     fn what_is_old_is_found_where_it_holds_something() {
         let pairs = [("refresh.days", "1"), ("refresh.off_days", "3"), ("refresh.patrol", "1us")];
         let mut board = board(&pairs);
+        let found = board.nand().finds_old_data_at().expect("there is data");
+        assert!((days(1.0)..days(1.1)).contains(&found));
+        let late = board.nand_mut().clock_mut().admit(days(1.5));
+        let ppn = board.geometry().page(BlockId(1), 0);
+        assert!(board.read(ppn, Cause::Host, late).is_ok());
         let nand = board.nand_mut();
-        let found = nand.finds_old_data_at().expect("there is data");
-        assert!(found >= days(1.0));
-        let late = nand.clock_mut().admit(days(1.5));
-        assert_eq!(
-            (nand.blocks_to_refresh(late), nand.is_due_for(BlockId(1))),
-            (2, Some(DueFor::Age))
-        );
+        nand.was_off();
+        assert_eq!(nand.finds_old_data_at(), None);
+        assert_eq!(nand.blocks_to_refresh(late), 2);
+        let why = [1, 2, 3].map(|block| nand.is_due_for(BlockId(block)));
+        assert_eq!(why, [Some(DueFor::Age), Some(DueFor::Age), None]);
+    }
+
+    /// One of four dense cycles and five of ten with a bit a cell: a quarter and a half.
+    #[test]
+    fn cycles_of_both_modes_use_up_a_life() {
+        let mut board = board(&[
+            ("refresh.reads", "4"),
+            ("device.bits_per_cell", "2"),
+            ("device.endurance_cycles", "4"),
+            ("device.slc_endurance_cycles", "10"),
+        ]);
+        let (nand, block) = (board.nand_mut(), BlockId(5));
+        nand.state.block_mut(block).erases = 6;
+        nand.modes.restore(block, CellMode::Dense, 5);
+        let aging = nand.aging.as_ref().expect("reads count");
+        assert_eq!(nand.worn(aging, block), 750_000);
     }
 
     #[test]
