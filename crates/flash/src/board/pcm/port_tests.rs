@@ -100,3 +100,44 @@ fn reads_beside_everything_else_are_counted() {
     board.pcm_read_beside(When::START);
     assert_eq!((board.meter().events(Event::PcmReads), board.pcm_idle_from()), (1, READ));
 }
+
+/// The first of two reads is over; of writes of the future the oldest leave when there are more
+/// than are known beside a full queue.
+#[test]
+fn of_what_is_not_over_the_oldest_of_too_many_are_forgotten() {
+    let mut pcm = port(&[]);
+    for from in [10, 1_000] {
+        let _ = pcm.book_read(from, &mut timeline());
+    }
+    pcm.forget(10 + READ - 1);
+    assert_eq!((pcm.reads.len(), pcm.floor), (2, 0));
+    pcm.forget(10 + READ);
+    assert_eq!((pcm.reads.len(), pcm.floor), (1, 10 + READ));
+    let mut pcm = port(&[]);
+    let write = |number: u64| {
+        let (start, end) = (number * WRITE, (number + 1) * WRITE);
+        Write { accepted: start, start, end, span: 0, unit: None }
+    };
+    let most = KNOWN as u64 + 2;
+    pcm.writes.extend((1..=most).map(write));
+    pcm.until = (most + 1) * WRITE;
+    pcm.forget(0);
+    assert_eq!((pcm.writes.len() as u64, pcm.floor), (most, 0));
+    pcm.writes.push_back(write(most + 1));
+    pcm.until += WRITE;
+    pcm.forget(0);
+    assert_eq!((pcm.writes.len() as u64, pcm.floor), (most, 2 * WRITE));
+}
+
+#[test]
+fn only_a_read_that_takes_time_is_drawn() {
+    for (time, drawn) in [("0", 0), ("115ns", 1)] {
+        let mut config = BoardSettings::default();
+        config.set("timing.pcm_read", time).expect("legal");
+        let mut board = Board::new(&config, 1, 0);
+        board.attach_pcm(1);
+        board.nand_mut().timeline_mut().start(10);
+        let _ = board.pcm_read(When::START);
+        assert_eq!(board.nand_mut().timeline_mut().take().0.len(), drawn);
+    }
+}
