@@ -110,3 +110,29 @@ fn a_part_of_a_map_in_a_spare_area_takes_its_length_or_that_of_a_page() {
         assert!(board.nand().has_power());
     }
 }
+
+#[test]
+fn words_are_changed_the_short_way_until_somebody_may_plan_a_failure() {
+    let mut board = board(&[WHOLE]);
+    let (what, cause) = ((PageKind::TrimRecord, 7), Cause::Trim);
+    let words = Payload::Words(&[4, 5]);
+    assert!(board.program_payload(Ppn(0), what, words, cause, When::START).is_ok());
+    let update = |board: &mut Board, old, new| {
+        board.update_plainly((Ppn(old), Ppn(new)), what, &[(1, 9)], cause, When::START)
+    };
+    let updated = update(&mut board, 0, 1).map(|(_, kept)| kept);
+    assert_eq!(updated, Some((BlockId(0), 1)));
+    assert_eq!(board.nand().payload(Ppn(1))[..2], [4, 9]);
+    let _ = board.nand_mut().faults_mut();
+    assert_eq!(update(&mut board, 1, 2), None);
+    assert!(board.nand().state().is_free(Ppn(2)));
+}
+
+#[test]
+fn victims_are_counted_by_what_was_moved() {
+    let mut board = board(&[]);
+    let pages = board.geometry().pages_per_block;
+    [0, 1, pages - 1, pages].iter().for_each(|&copied| board.victim(copied));
+    let merges = board.meter().merges();
+    assert_eq!((merges.switch, merges.partial, merges.full), (1, 2, 1));
+}
