@@ -214,7 +214,45 @@ impl Board {
 
 #[cfg(test)]
 mod tests {
-    use super::{GAPS_MAX, gaps};
+    use super::{GAPS_MAX, Link, gaps};
+    use crate::board::Board;
+    use crate::board::nand::state::PageKind;
+    use crate::board::settings::BoardSettings;
+    use crate::board::when::When;
+    use crate::meter::{Cause, Event};
+    use crate::request::{PageIo, RequestShape};
+    use crate::settings::Groups as _;
+    use crate::units::{Lpn, Ppn, Tag};
+
+    #[test]
+    fn a_link_is_free_where_neither_data_nor_commands_take_time() {
+        let free = |bandwidth, command| Link::new(false, bandwidth, command, (1, 0)).is_free();
+        assert_eq!([free(0, 0), free(0, 5), free(5, 0), free(5, 5)], [true, false, false, false]);
+        let shared = [true, false].map(|full| Link::new(full, 0, 0, (1, 0)).is_shared());
+        assert_eq!(shared, [false, true]);
+    }
+
+    /// Pages of four sectors: a copy crosses twice; of a write of one sector the old page comes
+    /// to the host, and the three others go back.
+    #[test]
+    fn what_the_host_copies_crosses_the_link_and_is_counted() {
+        let mut config = BoardSettings::default();
+        config.set("device.page_bytes", "2KiB").expect("legal");
+        config.set("io.partial_write", "rmw").expect("legal");
+        let mut board = Board::new(&config, 1, 0);
+        let request =
+            RequestShape { first_lpn: Lpn(0), pages: 1, index: 0, sectors: 4, hint: None };
+        let (cause, data) = (Cause::Host, Tag(1));
+        let mut io = PageIo { lpn: Lpn(0), sectors: 15, cause, data, request };
+        let (kind, start) = (PageKind::Data, When::START);
+        assert!(board.program_update(Ppn(0), None, &io, kind, start).is_ok());
+        assert!(board.copy_by_host(Ppn(0), Ppn(1), kind, Cause::Gc, start).is_ok());
+        let crossed = |board: &Board| board.meter().events(Event::LogLinkBytes);
+        assert_eq!(crossed(&board), 2 * 2048);
+        io.sectors = 1;
+        assert!(board.update_by_host(Ppn(2), Some(Ppn(1)), &io, kind, start).is_ok());
+        assert_eq!(crossed(&board), 2 * 2048 + 2048 + 3 * 512);
+    }
 
     /// However many pages a host copies at once, the gaps of the requests are kept beside theirs.
     #[test]

@@ -490,3 +490,6 @@ impl Board {
         self.meter.reset();
     }
 }
+
+#[cfg(test)]
+mod tests;

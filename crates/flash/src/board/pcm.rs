@@ -477,4 +477,6 @@ impl Board {
 }
 
 #[cfg(test)]
+mod port_tests;
+#[cfg(test)]
 mod tests;

@@ -180,4 +180,27 @@ mod tests {
         assert_eq!(one(&[3, 9]), Some(Span { first, last, wait, inexact: true }));
         assert_eq!(one(&[8, 9]), Some(Span { first: 8, last, wait, inexact: false }));
     }
+
+    #[test]
+    fn a_word_names_no_more_operations_than_there_are() {
+        for last in [2 * LENGTH_MAX, 2 * LENGTH_MAX + 1] {
+            let (first, wait, inexact) = (1, Wait::Own, false);
+            let word = Span { first, last, wait, inexact }.word();
+            let first = last - LENGTH_MAX + 1;
+            assert_eq!(Span::from_word(word), Some(Span { first, last, wait, inexact }));
+        }
+    }
+
+    /// Two spans of both an exact one and an inexact one: the same operations are exact where one
+    /// of them is, others only where both are.
+    #[test]
+    fn what_is_inexact_stays_so_unless_the_same_is_known_exactly() {
+        let span = |first, last, inexact| Span { first, last, wait: Wait::Own, inexact };
+        for (one, other) in [(false, true), (true, false), (true, true), (false, false)] {
+            let word = merged([span(3, 5, one), span(3, 5, other)].into_iter())[0];
+            assert_eq!(Span::from_word(word), Some(span(3, 5, one && other)));
+            let word = merged([span(3, 5, one), span(6, 7, other)].into_iter())[0];
+            assert_eq!(Span::from_word(word), Some(span(3, 7, one || other)));
+        }
+    }
 }

@@ -193,4 +193,24 @@ mod tests {
         assert!(!refreshed("page_table", 8, Memory::Pcm));
         assert!(!refreshed("valid_bitmap", 8, Memory::Dram), "an aid of ftlab");
     }
+
+    #[test]
+    fn a_table_in_dram_is_refreshed_from_when_the_scheme_says_so() {
+        let mut board = board(&[]);
+        let table = |memory| RamUse { structure: "page_table", bytes: 8, memory };
+        assert!(!board.refreshes_dram());
+        board.furnish(&[table(Memory::Pcm), table(Memory::Dram)]);
+        assert!(board.refreshes_dram());
+        board.furnish(&[table(Memory::Pcm)]);
+        assert!(!board.refreshes_dram());
+    }
+
+    #[test]
+    fn a_look_at_the_host_s_memory_takes_its_latency() {
+        let mut board = board(&[]);
+        let start = board.nand_mut().clock_mut().admit(500);
+        let done = board.host_memory(700, start);
+        assert_eq!(board.nand().clock().completion(done), 1_200);
+        assert_eq!(board.meter().events(Event::HostMemoryReads), 1);
+    }
 }

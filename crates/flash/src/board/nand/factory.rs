@@ -63,3 +63,46 @@ impl Nand {
         self.retired - self.factory_bad.len() as u32
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::settings::Groups as _;
+
+    /// Two planes of 16 blocks, which endure three cycles; blocks 3 and 16 are bad.
+    fn nand() -> Nand {
+        let mut config = BoardSettings::default();
+        for (key, value) in [
+            ("device.planes", "2"),
+            ("device.blocks_per_plane", "16"),
+            ("device.endurance_cycles", "3"),
+            ("wear.blocks_die", "true"),
+            ("nand.factory_bad_blocks", "3,16"),
+        ] {
+            config.set(key, value).unwrap_or_else(|error| panic!("{error}"));
+        }
+        Nand::new(&config, 1, 0)
+    }
+
+    #[test]
+    fn a_bad_block_is_of_one_plane() {
+        let nand = nand();
+        let of = |plane| nand.factory_bad_in(PlaneId(plane));
+        assert_eq!((of(0), of(1)), (&[BlockId(3)][..], &[BlockId(16)][..]));
+    }
+
+    /// Empty at its end; a bad one; one that holds a page at its end, which was erased before; one
+    /// with a cycle left.
+    #[test]
+    fn a_block_whose_last_erase_was_cut_short_retires_when_power_is_back() {
+        let mut nand = nand();
+        for (block, erases) in [(1, 3), (3, 3), (5, 3), (7, 2)] {
+            nand.state.block_mut(BlockId(block)).erases = erases;
+        }
+        nand.state.block_mut(BlockId(5)).programmed = 1;
+        nand.retire_aged();
+        let retired = [1, 3, 5, 7].map(|block| nand.state.block(BlockId(block)).retired);
+        assert_eq!(retired, [true, true, false, false]);
+        assert_eq!((nand.retired_blocks(), nand.retired_since()), (3, 1));
+    }
+}

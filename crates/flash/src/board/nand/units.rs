@@ -205,5 +205,11 @@ mod tests {
         let read = board.read(Ppn(2), Cause::Host, When::START).map(|(done, _)| done.time());
         assert!(matches!(read, Ok(3_000_000)), "it is not there before");
         assert_eq!(write(&mut board, 3, 0), 3_000_000 + 40_000 + 300_000);
+        let block = board.geometry().block_of(Ppn(3));
+        let next = board.finish_flash_page(block, Cause::Host, When::at(5));
+        assert_eq!(next.time(), 5, "nothing gathers");
+        assert_eq!(write(&mut board, 4, 9_000_000), 9_000_000);
+        let done = board.finish_flash_page(block, Cause::Host, When::START);
+        assert_eq!(done.time(), 9_000_000 + 40_000 + 300_000);
     }
 }
