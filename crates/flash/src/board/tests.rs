@@ -66,6 +66,25 @@ fn short_ways_are_those_of_devices_on_which_nothing_fails_and_nothing_is_kept() 
     assert_eq!((board.nand().state().tag(Ppn(0)), board.nand().sequence()), (Tag(9), 1));
 }
 
+/// In the parallel profile, where cells and channel alone take time: not what a program keeps, what
+/// marks, the controller or the DRAM take, nor reads that need retries.
+#[test]
+fn a_write_is_told_without_a_token_where_cells_and_channel_alone_take_time() {
+    let parallel = [("timing.profile", "parallel"), ("timing.page_transfer", "10us"), WHOLE];
+    let by_cells = |pair: &[(&str, &str)]| board(&[&parallel, pair].concat()).writes_by_cells();
+    assert!(by_cells(&[]));
+    for pair in [
+        RMW,
+        ("timing.profile", "serial"),
+        ("timing.oob_write", "30us"),
+        ("timing.controller_page", "1us"),
+        ("timing.dram_access", "100ns"),
+        ("nand.read_retry_rate", "0.1"),
+    ] {
+        assert!(!by_cells(&[pair]), "{pair:?}");
+    }
+}
+
 /// A sector is kept of the page before, which may be unreadable, and one is written, which may be.
 #[test]
 fn a_page_that_keeps_sectors_has_those_of_both() {
