@@ -1,8 +1,10 @@
 """Opens a report and looks for faults; every function returns a list of them, in words."""
 
 import base64
+import csv
 import json
 import re
+import time
 
 from selenium.webdriver.support.ui import WebDriverWait
 
@@ -50,6 +52,20 @@ def wait_until_drawn(browser):
     return ready === 'true' && live !== 'false';
     """
     WebDriverWait(browser, 60).until(lambda driver: driver.execute_script(ready))
+
+
+def downloaded(browser, click, path):
+    """The rows of the CSV file at `path`, which the script `click` makes the page write."""
+    behaviour = {"behavior": "allow", "downloadPath": str(path.parent)}
+    browser.execute_cdp_cmd("Browser.setDownloadBehavior", behaviour)
+    browser.execute_script(click)
+    deadline = time.monotonic() + 60
+    # The browser takes the name with an empty file, which the whole one replaces.
+    while not (path.exists() and path.stat().st_size):
+        assert time.monotonic() < deadline, f"no {path.name} after a minute"
+        time.sleep(0.1)
+    with path.open(newline="") as text:
+        return list(csv.reader(text))
 
 
 def screenshot(browser, path):

@@ -1,6 +1,5 @@
 """The page of many runs: what is shown of them, what filters and box leave, what is pinned."""
 
-import csv
 import re
 import time
 from collections import Counter
@@ -297,19 +296,11 @@ def test_the_command_of_a_run_is_copied(fresh, results):
 def test_rows_download_as_csv(browser, report, results, flat, tmp_path):
     page.open_page(browser, report, WIDE)
     page.wait_until_drawn(browser)
-    browser.execute_cdp_cmd(
-        "Browser.setDownloadBehavior", {"behavior": "allow", "downloadPath": str(tmp_path)}
-    )
     type_into(browser, "[data-end=x0]", "1.2")
     choose(browser, "add-column", "flash.total_programs")
-    browser.execute_script("document.getElementById('csv').click()")
-    file = tmp_path / "ftlab-runs.csv"
-    deadline = time.monotonic() + 20
-    # A file that is being written may be there and empty.
-    while not (file.exists() and file.stat().st_size) and time.monotonic() < deadline:
-        time.sleep(0.1)
-    with file.open(newline="") as text:
-        found = list(csv.DictReader(text))
+    click = "document.getElementById('csv').click()"
+    header, *lines = page.downloaded(browser, click, tmp_path / "ftlab-runs.csv")
+    found = [dict(zip(header, line, strict=True)) for line in lines]
     wanted = [run for run, one in enumerate(flat) if (one["waf"] or 0) >= 1.2]
     assert [int(row["run"]) - 1 for row in found] == wanted
     for run, row in zip(wanted, found, strict=True):

@@ -1,6 +1,5 @@
 """The page of an inspection opens without a fault, wide and narrow, and shows its numbers."""
 
-import csv
 import json
 import math
 import time
@@ -168,8 +167,6 @@ def test_every_request_has_a_cell_of_addresses(fresh, found):
 def test_data_of_every_chart_downloads(browser, report, found, tmp_path):
     page.open_page(browser, report, WIDE)
     page.wait_until_drawn(browser)
-    behaviour = {"behavior": "allow", "downloadPath": str(tmp_path)}
-    browser.execute_cdp_cmd("Browser.setDownloadBehavior", behaviour)
     headers = {
         "sizes-bins": ["bytes_from", "bytes_to", "reads", "writes"],
         "addresses-all": ["from_ns", "from_bytes", "reads", "writes"],
@@ -186,13 +183,8 @@ def test_data_of_every_chart_downloads(browser, report, found, tmp_path):
         if not button.is_displayed():
             assert browser.find_element(By.CSS_SELECTOR, f"#{figure} .empty").is_displayed()
             continue
-        browser.execute_script("arguments[0].click()", button)
-        file = tmp_path / f"ftlab-{name}.csv"
-        deadline = time.monotonic() + 20
-        while not file.exists() and time.monotonic() < deadline:
-            time.sleep(0.1)
-        with file.open(newline="") as text:
-            first, *rows = csv.reader(text)
+        click = f"document.querySelector('#{figure} .download').click()"
+        first, *rows = page.downloaded(browser, click, tmp_path / f"ftlab-{name}.csv")
         assert first == header
         assert rows
         if name == "miss_ratios-entries":

@@ -1,6 +1,5 @@
 """The report opens without a fault, wide and narrow, and shows the numbers of its results."""
 
-import csv
 import time
 
 import page
@@ -181,8 +180,6 @@ def test_curves_hold_every_point(opened, results):
 def test_data_of_a_chart_downloads(browser, report, results, tmp_path):
     page.open_page(browser, report, WIDE)
     page.wait_until_drawn(browser)
-    behaviour = {"behavior": "allow", "downloadPath": str(tmp_path)}
-    browser.execute_cdp_cmd("Browser.setDownloadBehavior", behaviour)
     button = browser.find_element(By.CSS_SELECTOR, "#cdf .download")
     wanted = [
         [run["scheme"], *map(float, point)] for run in results for point in run["cdf"]["all"]
@@ -190,13 +187,8 @@ def test_data_of_a_chart_downloads(browser, report, results, tmp_path):
     if not page.has_curves(results):
         assert not button.is_displayed()
         return
-    browser.execute_script("arguments[0].click()", button)
-    file = tmp_path / "ftlab-cdf-all.csv"
-    deadline = time.monotonic() + 20
-    while not file.exists() and time.monotonic() < deadline:
-        time.sleep(0.1)
-    with file.open(newline="") as text:
-        header, *rows = csv.reader(text)
+    click = "document.querySelector('#cdf .download').click()"
+    header, *rows = page.downloaded(browser, click, tmp_path / "ftlab-cdf-all.csv")
     assert header == ["scheme", "response_ns", "cumulative_fraction"]
     found = [[row[0].split(" #")[0], float(row[1]), float(row[2])] for row in rows]
     assert found == wanted

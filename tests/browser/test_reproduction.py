@@ -1,6 +1,5 @@
 """The pages of a reproduction: index, a page per experiment; each short, whole, and linked."""
 
-import csv
 import html.parser
 import json
 import shutil
@@ -224,16 +223,8 @@ def test_values_drawn_are_those_of_the_page(browser, by_form):
 def test_data_of_a_picture_of_each_form_downloads(browser, by_form, tmp_path):
     for path, name in by_form.values():
         opened(browser, path)
-        behaviour = {"behavior": "allow", "downloadPath": str(tmp_path)}
-        browser.execute_cdp_cmd("Browser.setDownloadBehavior", behaviour)
-        button = browser.find_element(By.CSS_SELECTOR, f"#fig-{name} .download")
-        browser.execute_script("arguments[0].click()", button)
-        file = tmp_path / f"ftlab-fig-{name}.csv"
-        deadline = time.monotonic() + 20
-        while not file.exists() and time.monotonic() < deadline:
-            time.sleep(0.1)
-        with file.open(newline="") as text:
-            header, *rows = csv.reader(text)
+        click = f"document.querySelector('#fig-{name} .download').click()"
+        header, *rows = page.downloaded(browser, click, tmp_path / f"ftlab-fig-{name}.csv")
         assert header[-1] in ["published", "cumulative_fraction"] or "series" in header
         assert rows and all(len(row) == len(header) for row in rows)
 

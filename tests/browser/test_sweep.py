@@ -212,15 +212,8 @@ def test_the_keyboard_is_enough(fresh):
 def test_lines_download_as_csv(browser, report, rows, tmp_path):
     page.open_page(browser, report, WIDE)
     page.wait_until_drawn(browser)
-    browser.execute_cdp_cmd(
-        "Browser.setDownloadBehavior", {"behavior": "allow", "downloadPath": str(tmp_path)}
-    )
-    browser.execute_script("document.querySelector('#lines .download').click()")
-    file = tmp_path / "ftlab-lines.csv"
-    deadline = time.monotonic() + 20
-    while not file.exists() and time.monotonic() < deadline:
-        time.sleep(0.1)
-    with file.open(newline="") as text:
-        found = list(csv.DictReader(text))
+    click = "document.querySelector('#lines .download').click()"
+    header, *lines = page.downloaded(browser, click, tmp_path / "ftlab-lines.csv")
+    found = [dict(zip(header, line, strict=True)) for line in lines]
     names = ["op", "scheme", "cache"]
     agree(told(found, names, MEAN), means(rows, names, MEAN))
