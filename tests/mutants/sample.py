@@ -101,7 +101,7 @@ def main():
     judged = {number: entries[number - 1]["noticed_by"] for number, mutant in mutants.items()
               if mutant and entries[number - 1]["noticed_by"]}
     # A few tests run once each: there is more to compile than to run.
-    os.environ.setdefault("CARGO_PROFILE_TEST_OPT_LEVEL", "1")
+    os.environ.setdefault("CARGO_PROFILE_TEST_OPT_LEVEL", "0")
     copy = build.Copy(ROOT, FOLDER, [])
     placed = copy.make({number: mutants[number] for number in judged})
     if missing := set(judged) - set(placed):
