@@ -1,6 +1,6 @@
 //! What TreeFTL and Tree-PL hold at most, and how they end on a device that ends.
 
-use crate::common::{config, flush, open, pages, record, submit, tiny};
+use crate::common::{config, flush, open, pages, record, submit, tiny, version};
 use ftlab_engine::board::nand::record::Operation;
 use ftlab_engine::board::nand::state::{OobRead, PageKind};
 use ftlab_engine::config::Config;
@@ -9,6 +9,7 @@ use ftlab_engine::request::{Op, Request};
 use ftlab_engine::rng::{Purpose, Rng};
 use ftlab_engine::schemes::{self, RamUse};
 use ftlab_engine::ssd::Device;
+use ftlab_engine::units::Tag;
 
 /// Entries of a translation page.
 const E: u64 = 512;
@@ -354,4 +355,44 @@ fn gaps_write_translation_pages_in_turn() {
     assert_eq!(gap(device, &config), [(false, first * E as u32)], "data goes first");
     assert_eq!(gap(device, &config), [(true, 1 - first)]);
     assert_eq!(gap(device, &config), [(true, first)]);
+}
+
+/// Flash has lost page 40 or not, and memory holds it with two of its four sectors new. A sequential
+/// request then writes so many sectors of it; whether the page is lost.
+fn lost_behind_a_sequential_request(rule: &str, lost_before: bool, sectors: u32) -> bool {
+    let pairs = [("treeftl.bypass_invalidate", rule), ("io.partial_write", "rmw")];
+    let mut device = open("treeftl", &config(&pairs));
+    let device = device.as_mut();
+    let request = |op, first_sector, sectors| Request {
+        arrival: 0,
+        op,
+        first_sector,
+        sectors,
+        unit: 0,
+        stream: None,
+        content: None,
+    };
+    let submit = |device: &mut dyn Device, op, first_sector, sectors| {
+        device.submit(&request(op, first_sector, sectors)).expect("the device works").unreadable
+    };
+    let _ = submit(device, Op::Write, 0, 41 * 4);
+    if lost_before {
+        device.board_mut().nand_mut().faults_mut().fail_read_after(0);
+        assert!(submit(device, Op::Read, 40 * 4, 4).is_some());
+    }
+    let _ = submit(device, Op::Write, 40 * 4 + 2, 2);
+    let _ = submit(device, Op::Write, 0, 40 * 4 + sectors);
+    let is_lost = version(device, 40) == Tag::UNREADABLE;
+    assert_eq!(submit(device, Op::Read, 40 * 4, 4).is_some(), is_lost);
+    is_lost
+}
+
+/// Errors have the size of a page: what a request leaves of one that is lost stays lost with all of
+/// it, and with all of it written anew the page can be read.
+#[test]
+fn a_lost_page_is_lost_until_a_sequential_request_covers_it() {
+    for rule in ["drop", "update"] {
+        let lost = |before, sectors| lost_behind_a_sequential_request(rule, before, sectors);
+        assert_eq!([lost(true, 2), lost(true, 4), lost(false, 2)], [true, false, false], "{rule}");
+    }
 }

@@ -39,3 +39,33 @@ impl ZoneRules {
         planes * self.rows(geometry.pages_per_block / units) * units
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::settings::SharedSettings;
+    use ftlab_flash::settings::Groups as _;
+
+    /// Eight planes on four channels, blocks of six flash pages of two mapping units: a zone on
+    /// half of them has four blocks, and of each as many flash pages as are asked for and there.
+    #[test]
+    fn a_zone_has_so_many_flash_pages_of_its_share_of_the_planes() {
+        let mut config = SharedSettings::default();
+        let pairs = [
+            ("device.channels", "4"),
+            ("device.dies", "2"),
+            ("device.planes", "1"),
+            ("device.pages_per_block", "6"),
+            ("device.page_bytes", "8KiB"),
+            ("device.mapping_unit", "4KiB"),
+        ];
+        pairs.iter().for_each(|(key, value)| config.set(key, value).expect("legal"));
+        let geometry = Geometry::new(&config.device);
+        let pages = |rows| {
+            let (copy_in_device, raw, finish_after_cut) = (false, false, false);
+            ZoneRules { channels: 2, rows, max_open: 4, copy_in_device, raw, finish_after_cut }
+                .pages(&geometry)
+        };
+        assert_eq!([4, 6, 9].map(pages), [4 * 4 * 2, 4 * 6 * 2, 4 * 6 * 2]);
+    }
+}

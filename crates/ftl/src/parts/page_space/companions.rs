@@ -34,11 +34,11 @@ impl PageSpace {
         let stream = self.next_host_stream(plane, request.pages);
         let offset = self.next_offset((plane, stream));
         // A mapping unit that does not complete its flash page is not programmed yet.
-        if !(offset + 1).is_multiple_of(geometry.units_per_flash_page) {
+        if !(offset + 1).is_multiple_of(units) {
             return;
         }
         let last = units - 1;
-        if lpn.0 % units != last || offset % units != last {
+        if lpn.0 % units != last {
             return;
         }
         let (first, end) = (request.first_lpn.0, request.first_lpn.0 + request.pages);

@@ -35,11 +35,11 @@ impl PageSpace {
             || self.lines.is_some()
     }
 
-    /// Whether a write goes on with its block, that was only stopped because every one is.
+    /// Whether a write goes on with its block, that was only stopped because every one is; a full
+    /// one was closed.
     pub(super) fn needs_no_block(&self, (plane, stream): (PlaneId, Stream)) -> bool {
         let frontier = &self.planes[plane.index()].frontiers[stream.index()];
-        let has_room = frontier.block.is_some() && frontier.next < self.pages_per_block;
-        self.looks_always() && has_room
+        self.looks_always() && frontier.block.is_some()
     }
 
     /// Collects a victim of a plane that holds too much garbage, if one holds enough, before the

@@ -7,6 +7,8 @@
 //! nobody's candidates: which are collected, and when, is said in `group_lines/collect.rs`.
 
 mod collect;
+#[cfg(test)]
+mod tests;
 
 use super::lines::{ALL, Open};
 use super::{Frontier, PageSpace, Stream};

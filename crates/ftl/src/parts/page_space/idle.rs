@@ -73,7 +73,7 @@ impl PageSpace {
         }
         let after = self.regroup(board, after)?;
         for _ in 0..self.planes.len() {
-            let plane = PlaneId(self.idle_turn % self.planes.len() as u32);
+            let plane = PlaneId(self.idle_turn);
             self.idle_turn = (self.idle_turn + 1) % self.planes.len() as u32;
             let Some((victim, found)) = self.idle_victim(board, owner, plane, after) else {
                 continue;

@@ -42,8 +42,8 @@ impl PageSpace {
         self.close_full(board.nand(), plane);
         for _ in 0..self.blocks_per_plane {
             let known = &self.planes[plane.index()];
-            let frontier = known.frontiers[Stream::Map.index()];
-            let has_page = frontier.block.is_some() && frontier.next < self.pages_per_block;
+            // A full one was closed, and no victim has the pages to fill the next one.
+            let has_page = known.frontiers[Stream::Map.index()].block.is_some();
             if has_page || known.free.len() > 2 {
                 break;
             }

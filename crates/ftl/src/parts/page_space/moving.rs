@@ -326,7 +326,7 @@ impl PageSpace {
             }
         }
         if let Some(lines) = &mut self.lines {
-            lines.resume_at(line, if copied < most { 0 } else { slot });
+            lines.resume_at(line, slot);
         }
         Ok((copied, done))
     }

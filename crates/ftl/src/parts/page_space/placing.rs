@@ -9,6 +9,8 @@
 //! begins anew.
 
 mod groups;
+#[cfg(test)]
+mod tests;
 
 use super::{PageSpace, Stream};
 use crate::parts::alloc::AllocUnit;

@@ -7,6 +7,9 @@
 //! are victims as blocks of the last group are. Where nobody in the last group can be collected,
 //! the queues are looked through.
 
+#[cfg(test)]
+mod tests;
+
 use super::{PageSpace, Stream};
 use crate::parts::block_queues::BlockQueues;
 use crate::parts::placement::Regrouped;
@@ -225,10 +228,9 @@ impl PageSpace {
         for block in (0..self.stream_of.len() as u32).map(BlockId) {
             let class = Stream::class_of_mark(self.stream_of[block.index()]);
             let Some(class) = class else { continue };
-            let plane = nand.geometry().plane_of_block(block);
             let last = groups.class_in_last(class);
-            let plane = plane.index().min(self.planes.len() - 1);
-            if last != class && self.planes[plane].victims.has(block) {
+            let plane = self.plane_of_unit(nand, block);
+            if last != class && self.planes[plane.index()].victims.has(block) {
                 self.reclass(block, last);
             }
         }

@@ -110,7 +110,8 @@ impl PageSpace {
         let moved = self.moved_data;
         let frontiers = &mut self.planes[plane.index()].frontiers;
         let (host, own) = (Stream::Data.index(), moved.index());
-        if self.placing.is_some() || moved == Stream::Data || frontiers[own].block.is_some() {
+        // Without a stream of their own it is the host's block that they have.
+        if self.placing.is_some() || frontiers[own].block.is_some() {
             return;
         }
         let Some(block) = frontiers[host].block else { return };

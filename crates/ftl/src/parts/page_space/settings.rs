@@ -172,3 +172,45 @@ impl GcSettings {
         )))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::settings::SharedSettings;
+    use ftlab_flash::settings::Groups as _;
+
+    #[test]
+    fn a_threshold_is_a_number_of_blocks_or_a_share_of_some_and_not_all() {
+        let share = |share| Some(Threshold::Share(share));
+        for (text, expected) in [
+            ("auto", Some(Threshold::Auto)),
+            ("1", Some(Threshold::Blocks(1))),
+            ("0", None),
+            ("25%", share(0.25)),
+            ("12.5 %", share(0.125)),
+            ("0%", None),
+            ("100%", None),
+            ("150%", None),
+            ("-5%", None),
+            ("many", None),
+        ] {
+            assert_eq!(Threshold::parse(text), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_policy_looks_at_one_candidate_at_least_and_not_at_more_than_it_has_room_for() {
+        for (key, value, is_legal) in [
+            ("gc.choices", "1", true),
+            ("gc.choices", "0", false),
+            ("gc.choices", "10000", true),
+            ("gc.choices", "10001", false),
+            ("gc.window", "16777216", true),
+            ("gc.window", "16777217", false),
+            ("gc.window", "50%", true),
+        ] {
+            let set = SharedSettings::default().set(key, value);
+            assert_eq!(set.is_ok(), is_legal, "{key} = {value}");
+        }
+    }
+}
