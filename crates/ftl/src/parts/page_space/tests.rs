@@ -1,4 +1,5 @@
-//! What is refused for want of blocks is known when all that was done on the way to it is over.
+//! A device with a space of pages, and who owns these; what is refused for want of blocks is known
+//! when all that was done on the way to it is over.
 
 mod after_cuts;
 mod collect;
@@ -181,10 +182,6 @@ impl Rig {
         while pool.len() > blocks {
             pool.take().expect("not empty");
         }
-    }
-
-    pub(super) fn free(&self, plane: PlaneId) -> u32 {
-        self.space.planes[plane.index()].free.len()
     }
 
     /// Moves what a block holds, and erases it.
