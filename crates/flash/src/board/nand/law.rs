@@ -37,7 +37,7 @@ pub fn program(
     ppn: Ppn,
 ) -> (BlockId, u32) {
     let (block, offset) = state.place(ppn);
-    let is_legal = ppn.0 < geometry.pages() && state.is_free(ppn) && {
+    let is_legal = state.is_free(ppn) && {
         let known = state.block(block);
         !(known.read_only | known.retired | known.undefined) && in_order(order, offset, known.top)
     };

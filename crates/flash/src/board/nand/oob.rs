@@ -55,7 +55,16 @@ impl PageKind {
     /// Whether it holds words of the scheme.
     #[inline]
     pub fn holds_words(self) -> bool {
-        matches!(self, PageKind::Map | PageKind::Checkpoint | PageKind::TrimRecord)
+        Self::number_holds_words(self as u64)
+    }
+
+    /// The same of the kind of this number, whichever that is: no kind is told from another.
+    #[inline]
+    pub(super) fn number_holds_words(number: u64) -> bool {
+        const WORDS: u64 = 1 << PageKind::Map as u64
+            | 1 << PageKind::Checkpoint as u64
+            | 1 << PageKind::TrimRecord as u64;
+        WORDS >> number & 1 == 1
     }
 }
 

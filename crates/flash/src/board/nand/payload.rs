@@ -23,6 +23,19 @@ pub struct Payloads {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Slot(pub u32);
 
+impl Slot {
+    /// The slot that a page says it has ([`State::payload`]).
+    ///
+    /// [`State::payload`]: super::state::State::payload
+    #[inline]
+    pub(super) fn of(ppn: Ppn, stored: u32) -> Self {
+        let slot = stored.checked_sub(1).map(Slot);
+        slot.unwrap_or_else(|| {
+            panic!("page {ppn} holds no payload: never a map page, or superseded")
+        })
+    }
+}
+
 impl Payloads {
     /// Room for `slots` pages of `words_per_page` words.
     pub fn new(slots: u32, words_per_page: u32) -> Self {
@@ -129,10 +142,7 @@ impl Nand {
 
     #[inline]
     pub(super) fn slot_of(&self, ppn: Ppn) -> Slot {
-        // A page that holds nothing, or nothing that can be read, counts as one of host data.
-        let (tag, words) = (self.state.tag(ppn).0, !self.state.holds_host_data(ppn));
-        assert!(words && tag > 0, "page {ppn} holds no payload: never a map page, or superseded");
-        Slot(tag - 1)
+        Slot::of(ppn, self.state.payload(ppn))
     }
 
     /// The words of a map, checkpoint or trim-record page (not charged: read the page first).

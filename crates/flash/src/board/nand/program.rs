@@ -2,6 +2,7 @@
 //! compares counts with.
 
 use super::fault::{CutOutcome, Fault, Verdict};
+use super::payload::Slot;
 use super::record::{Change, Operation};
 use super::state::{Oob, PageKind};
 use super::{Nand, law};
@@ -222,11 +223,15 @@ impl Nand {
         after: When,
     ) -> (When, (BlockId, u32)) {
         let at = law::program(&self.geometry, &self.state, self.order, new);
-        let slot = self.slot_of(old);
+        let (slot, block) = self.hand_over(old);
         self.payloads.edit(slot, edits);
         self.store_words(at, new, what, slot.0);
         let done = self.book_plainly(meter, (at.0, new), cause, after);
-        (done, self.supersede_words(old, !edits.is_empty()))
+        if !edits.is_empty() {
+            self.mark(block, old);
+        }
+        // The new page may be of the same block.
+        (done, (block, self.state.block(block).valid))
     }
 
     #[inline(always)]
@@ -238,21 +243,15 @@ impl Nand {
         slot: u32,
     ) {
         self.sequence += 1;
-        self.state.store_at(at, ppn, Oob { logical, kind, sequence: self.sequence }, slot + 1);
-        self.state.note_payload(at.0);
+        self.state.store_words(at, ppn, Oob { logical, kind, sequence: self.sequence }, slot);
     }
 
-    /// A page whose words another one has now becomes invalid: its block, and how many valid pages
-    /// that keeps.
+    /// A page whose words go to another one becomes invalid: their slot, and its block.
     #[inline(always)]
-    fn supersede_words(&mut self, old: Ppn, marks: bool) -> (BlockId, u32) {
-        let block = self.geometry.block_of(old);
-        self.state.drop_payload(block, old);
-        if marks {
-            self.mark(block, old);
-        }
-        let kept = self.state.clear_valid(block, old);
-        (block, law::invalidate(&self.geometry, old, kept))
+    fn hand_over(&mut self, old: Ppn) -> (Slot, BlockId) {
+        let (slot, (block, kept)) = self.state.hand_over(old);
+        law::invalidate(&self.geometry, old, kept);
+        (Slot::of(old, slot), block)
     }
 
     fn program_payload_with_care(
@@ -277,8 +276,11 @@ impl Nand {
             && done
         {
             self.record.change(Change::Superseded(old));
+            let (_, block) = self.hand_over(old);
             // A move leaves no mark: the old page's block is erased next.
-            self.supersede_words(old, !edits.is_empty());
+            if !edits.is_empty() {
+                self.mark(block, old);
+            }
         }
         result
     }

@@ -40,6 +40,12 @@ impl PageRecord {
         }
     }
 
+    /// Whether it holds words of the scheme.
+    #[inline]
+    fn holds_words(&self) -> bool {
+        PageKind::number_holds_words(self.stamp % (1 << KIND_BITS))
+    }
+
     /// Whether the page can be read.
     #[inline]
     fn is_written(&self) -> bool {
@@ -122,10 +128,10 @@ impl State {
         u64::from(self.block(block).valid) ^ self.blocks.marks(block, (offset / 64) as usize)
     }
 
-    /// Whether a page is erased.
+    /// Whether the device has such a page, and it is erased.
     #[inline]
     pub fn is_free(&self, ppn: Ppn) -> bool {
-        self.pages[ppn.index()].logical_plus_one == 0
+        self.pages.get(ppn.index()).is_some_and(|page| page.logical_plus_one == 0)
     }
 
     /// Whether the device has such a page, and it can be read.
@@ -173,11 +179,38 @@ impl State {
         self.pages[ppn.index()].stamp |= UNREADABLE;
     }
 
+    /// The payload slot plus one of a page that holds one; 0 of a page of host data, and of one whose
+    /// payload was dropped.
+    #[inline]
+    pub(super) fn payload(&self, ppn: Ppn) -> u32 {
+        let record = &self.pages[ppn.index()];
+        // A page that holds nothing, or nothing that can be read, counts as one of host data.
+        if record.kind().is_host_data() { 0 } else { record.tag }
+    }
+
     /// A payload page of this block loses its payload.
     #[inline]
     pub(super) fn drop_payload(&mut self, block: BlockId, ppn: Ppn) {
         self.pages[ppn.index()].tag = 0;
         self.block_mut(block).payloads -= 1;
+    }
+
+    /// The payload of a page goes to another one, and the page is not valid any more: its slot plus
+    /// one as [`State::payload`] says it, the block, and how many valid pages that keeps; none
+    /// where the page was not valid.
+    #[inline(always)]
+    pub(super) fn hand_over(&mut self, ppn: Ppn) -> (u32, (BlockId, Option<u32>)) {
+        let slot = self.payload(ppn);
+        if slot > 0 {
+            self.pages[ppn.index()].tag = 0;
+        }
+        let place = self.place(ppn);
+        let block = self.blocks.clear(place);
+        let kept = block.map(|block| {
+            block.payloads -= u32::from(slot > 0);
+            block.valid
+        });
+        (slot, (place.0, kept))
     }
 
     /// A page that was just stored in this block holds a payload.
@@ -221,8 +254,13 @@ impl State {
     /// The same, at a place that is known.
     #[inline]
     pub(super) fn store_at(&mut self, at: (BlockId, u32), ppn: Ppn, oob: Oob, tag: u32) {
-        let stamp = oob.sequence << STAMP_BITS | oob.kind as u64;
-        self.put(at, ppn, PageRecord { logical_plus_one: oob.logical + 1, tag, stamp });
+        let _ = self.put(at, ppn, oob, tag);
+    }
+
+    /// The same of a page that holds the payload in this slot.
+    #[inline]
+    pub(super) fn store_words(&mut self, at: (BlockId, u32), ppn: Ppn, oob: Oob, slot: u32) {
+        self.put(at, ppn, oob, slot + 1).payloads += 1;
     }
 
     /// A copy of a written page under a number and a kind of its own; what is lost stays lost.
@@ -267,16 +305,16 @@ impl State {
         state.touched = true;
     }
 
-    #[inline]
-    fn put(&mut self, (block, offset): (BlockId, u32), ppn: Ppn, record: PageRecord) {
-        self.pages[ppn.index()] = record;
-        self.blocks.mark_one((block, offset));
-        let state = self.blocks.state_mut(block);
-        state.valid += 1;
+    #[inline(always)]
+    fn put(&mut self, at: (BlockId, u32), ppn: Ppn, oob: Oob, tag: u32) -> &mut BlockState {
+        let stamp = oob.sequence << STAMP_BITS | oob.kind as u64;
+        self.pages[ppn.index()] = PageRecord { logical_plus_one: oob.logical + 1, tag, stamp };
+        let state = self.blocks.mark_one(at);
         state.programmed += 1;
-        state.top = state.top.max(offset + 1);
-        state.last_program = (record.stamp >> STAMP_BITS) as u32;
+        state.top = state.top.max(at.1 + 1);
+        state.last_program = oob.sequence as u32;
         state.touched = true;
+        state
     }
 
     pub(super) fn store_torn(&mut self, ppn: Ppn) {
@@ -293,13 +331,12 @@ impl State {
     #[inline]
     pub(super) fn clear_valid(&mut self, block: BlockId, ppn: Ppn) -> Option<u32> {
         let offset = self.offset_in(block, ppn);
-        self.blocks.clear((block, offset))
+        self.blocks.clear((block, offset)).map(|block| block.valid)
     }
 
     pub(super) fn set_valid(&mut self, ppn: Ppn) {
         let place = self.place(ppn);
-        self.blocks.mark_one(place);
-        self.block_mut(place.0).valid += 1;
+        let _ = self.blocks.mark_one(place);
     }
 
     #[inline]

@@ -70,11 +70,6 @@ impl Line {
     fn marks(&self, word: usize) -> Option<&u64> {
         if word == 0 { Some(&self.marks) } else { self.more_marks.get(word - 1) }
     }
-
-    #[inline(always)]
-    fn marks_mut(&mut self, word: usize) -> Option<&mut u64> {
-        if word == 0 { Some(&mut self.marks) } else { self.more_marks.get_mut(word - 1) }
-    }
 }
 
 /// All blocks. Marks are words of 64 pages of one block, by offset.
@@ -131,12 +126,21 @@ impl Blocks {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     pub fn marks_mut(&mut self, block: BlockId, word: usize) -> &mut u64 {
-        match self.lines[block.index()].marks_mut(word) {
-            Some(marks) => marks,
-            None => &mut self.far[block.index() * self.far_words + word - NEAR],
-        }
+        self.both_mut(block, word).1
+    }
+
+    /// A block with one word of its marks, in one look at its line.
+    #[inline(always)]
+    fn both_mut(&mut self, block: BlockId, word: usize) -> (&mut BlockState, &mut u64) {
+        let Line { marks, state, more_marks } = &mut self.lines[block.index()];
+        let marks = match word {
+            0 => marks,
+            1..NEAR => &mut more_marks[word - 1],
+            _ => &mut self.far[block.index() * self.far_words + word - NEAR],
+        };
+        (state, marks)
     }
 
     /// Whether the page at this place is valid.
@@ -153,29 +157,27 @@ impl Blocks {
         }
     }
 
-    /// Marks the page at this place.
+    /// The page at this place is valid from now on: its block, which counts it.
     #[inline]
-    pub fn mark_one(&mut self, (block, offset): (BlockId, u32)) {
-        *self.marks_mut(block, (offset / 64) as usize) |= 1 << (offset % 64);
+    pub fn mark_one(&mut self, (block, offset): (BlockId, u32)) -> &mut BlockState {
+        let (state, marks) = self.both_mut(block, (offset / 64) as usize);
+        *marks |= 1 << (offset % 64);
+        state.valid += 1;
+        state
     }
 
-    /// The page at this place is not valid any more: how many pages of its block are; none, with
-    /// nothing done, where it was not.
+    /// The page at this place is not valid any more: its block, which does not count it any more;
+    /// none, with nothing done, where it was not.
     #[inline]
-    pub fn clear(&mut self, (block, offset): (BlockId, u32)) -> Option<u32> {
-        let word = (offset / 64) as usize;
-        let line = &mut self.lines[block.index()];
-        let marks = match line.marks_mut(word) {
-            Some(marks) => marks,
-            None => &mut self.far[block.index() * self.far_words + word - NEAR],
-        };
+    pub fn clear(&mut self, (block, offset): (BlockId, u32)) -> Option<&mut BlockState> {
+        let (state, marks) = self.both_mut(block, (offset / 64) as usize);
         let mark = 1 << (offset % 64);
         if *marks & mark == 0 {
             return None;
         }
         *marks &= !mark;
-        line.state.valid -= 1;
-        Some(line.state.valid)
+        state.valid -= 1;
+        Some(state)
     }
 
     /// Takes all marks of blocks that were ever used away, and their counts of valid pages.
@@ -204,15 +206,17 @@ mod tests {
                 || (0..3).flat_map(|block| (0..pages).map(move |page| (BlockId(block), page)));
             for place in all() {
                 assert!(!blocks.is_marked(place), "{place:?} of {pages}");
-                blocks.mark_one(place);
+                let _ = blocks.mark_one(place);
                 assert!(blocks.is_marked(place), "{place:?} of {pages}");
             }
+            assert!((0..3).all(|block| blocks.state(BlockId(block)).valid == pages), "{pages}");
             for (BlockId(block), page) in all() {
                 let place = (BlockId(block), page);
                 blocks.state_mut(place.0).valid = 7;
-                assert_eq!(blocks.clear(place), Some(6), "{place:?} of {pages}");
+                let kept = |state: Option<&mut BlockState>| state.map(|state| state.valid);
+                assert_eq!(kept(blocks.clear(place)), Some(6), "{place:?} of {pages}");
                 assert!(!blocks.is_marked(place), "{place:?} of {pages}");
-                assert_eq!(blocks.clear(place), None, "{place:?} of {pages} twice");
+                assert_eq!(kept(blocks.clear(place)), None, "{place:?} of {pages} twice");
             }
             blocks.mark((BlockId(1), 3), pages - 3);
             let marked = all().filter(|&place| blocks.is_marked(place));
