@@ -22,7 +22,12 @@ impl Nand {
     /// Whether the valid pages of a block hold words of the scheme; none where they cannot move
     /// together, because some do and some do not.
     pub fn hold_words(&self, block: BlockId) -> Option<bool> {
-        self.state.hold_words(block)
+        let known = self.state.block(block);
+        // Of pages that are not valid a recovery alone knows the words.
+        match !self.recovering && known.payloads == known.valid && known.valid > 0 {
+            true => Some(true),
+            false => self.state.hold_words(block),
+        }
     }
 
     /// Moves the first `count` valid pages of `victim` to the pages from `to` on, which must be of
