@@ -16,3 +16,9 @@ pub struct Mover {
     /// When the copy is complete.
     pub done: Moment,
 }
+
+impl Mover {
+    /// In a list that is to be filled.
+    pub(super) const NONE: Mover =
+        Mover { old: Ppn(0), logical: 0, kind: PageKind::Data, done: Moment::START };
+}

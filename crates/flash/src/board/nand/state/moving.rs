@@ -30,37 +30,40 @@ impl State {
         let [source, target] = self.pages.get_disjoint_mut(ranges).unwrap_or_else(|_| {
             panic!("pages of block {victim} move to pages from {to} on, which are its own")
         });
-        let mut target = target.iter_mut();
+        // What is listed has its places: a list that might have to grow would be asked for each.
+        let listed = moved.len();
+        moved.resize(listed + count as usize, Mover::NONE);
+        let mut target = target.iter_mut().zip(&mut moved[listed..]);
         for word in 0..self.blocks.words() {
             let marks = self.blocks.marks_mut(victim, word);
             let mut left = *marks;
             while left != 0
-                && let Some(new) = target.next()
+                && let Some((new, mover)) = target.next()
             {
                 let offset = word as u32 * 64 + left.trailing_zeros();
                 let old = first + offset;
                 left &= left - 1;
-                let record = &mut source[offset as usize];
-                let kind = record.kind();
-                if !record.is_written() || kind.holds_words() != words {
+                let place = &mut source[offset as usize];
+                let record = *place;
+                if !record.is_written() || record.holds_words() != words {
                     return Err(Ppn(old));
                 }
                 let kept = record.stamp & ((1 << STAMP_BITS) - 1);
-                *new = PageRecord { stamp: sequence << STAMP_BITS | kept, ..*record };
+                *new = PageRecord { stamp: sequence << STAMP_BITS | kept, ..record };
                 sequence += 1;
                 if words {
                     assert!(record.tag > 0, "page {old} holds no payload");
-                    record.tag = 0;
+                    place.tag = 0;
                 }
-                let logical = record.logical_plus_one - 1;
-                moved.push(Mover { old: Ppn(old), logical, kind, done: Moment::START });
+                let (logical, kind) = (record.logical_plus_one - 1, record.kind());
+                *mover = Mover { old: Ppn(old), logical, kind, done: Moment::START };
             }
             *marks = left;
         }
         let missing = target.len();
         assert!(missing == 0, "block {victim} has {missing} pages fewer than move to {to}");
         if !words && !self.masks.is_empty() {
-            for (mover, to) in moved[moved.len() - count as usize..].iter().zip(to.index()..) {
+            for (mover, to) in moved[listed..].iter().zip(to.index()..) {
                 self.masks[to] = self.masks[mover.old.index()];
             }
         }
