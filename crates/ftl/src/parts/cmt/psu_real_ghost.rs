@@ -11,25 +11,35 @@
 
 use super::{CacheContext, CachePolicy};
 use crate::parts::slots::Slot;
-use crate::parts::slots::sorted_slots::SortedSlots;
+use crate::parts::slots::sorted_lists::SortedLists;
 use ftlab_flash::units::Lpn;
+
+/// The segments' lists.
+const REAL: usize = 0;
+const GHOST: usize = 1;
 
 /// Both segments, ordered by age, then by arrival.
 #[derive(Clone, Debug)]
 pub struct PsuRealGhost {
-    real: SortedSlots,
-    ghost: SortedSlots,
+    segments: SortedLists<2>,
     real_capacity: u32,
     highest_age: u64,
     arrivals: u64,
 }
 
 impl PsuRealGhost {
+    #[inline]
     fn drop_to_ghost(&mut self) {
-        let lowest = self.real.min().expect("REAL is not empty");
-        let key = self.real.key(lowest);
-        self.real.remove(lowest);
-        self.ghost.push(lowest, key);
+        let segments = &mut self.segments;
+        let lowest = segments.min(REAL).expect("REAL is not empty");
+        let key = segments.key(lowest);
+        segments.remove(lowest);
+        segments.push(GHOST, lowest, key);
+    }
+
+    #[inline]
+    fn is_full(&self) -> bool {
+        self.segments.len(REAL) == self.real_capacity
     }
 }
 
@@ -38,57 +48,50 @@ impl CachePolicy for PsuRealGhost {
         let &CacheContext { slots, capacity, protected, .. } = context;
         let real = (f64::from(capacity) * protected).ceil() as u32;
         PsuRealGhost {
-            real: SortedSlots::new(slots),
-            ghost: SortedSlots::new(slots),
+            segments: SortedLists::new(slots),
             real_capacity: real.clamp(1, capacity),
             highest_age: 0,
             arrivals: 0,
         }
     }
 
+    #[inline]
     fn inserted(&mut self, slot: Slot, _: Lpn) {
-        if self.real.count() == self.real_capacity {
+        if self.is_full() {
             self.drop_to_ghost();
         }
         self.highest_age += 1;
         self.arrivals += 1;
-        self.real.push(slot, (self.highest_age, self.arrivals));
+        self.segments.push(REAL, slot, (self.highest_age, self.arrivals));
     }
 
     fn hit(&mut self, slot: Slot) {
-        if self.real.contains(slot) {
-            let (age, arrival) = self.real.key(slot);
-            self.real.raise(slot, (age + 1, arrival));
-            self.highest_age = self.highest_age.max(age + 1);
-            return;
-        }
-        let (age, arrival) = self.ghost.key(slot);
+        let (age, arrival) = self.segments.key(slot);
         let key = (age + 1, arrival);
         self.highest_age = self.highest_age.max(age + 1);
-        let full = self.real.count() == self.real_capacity;
-        let reaches = self.real.min().is_none_or(|lowest| key.0 >= self.real.key(lowest).0);
-        if full && !reaches {
-            self.ghost.raise(slot, key);
+        let full = self.is_full();
+        let falls_short = |lowest| key.0 < self.segments.key(lowest).0;
+        let stays = self.segments.list_of(slot) == Some(REAL)
+            || full && self.segments.min(REAL).is_some_and(falls_short);
+        if stays {
+            self.segments.raise(slot, key);
             return;
         }
-        self.ghost.remove(slot);
+        self.segments.remove(slot);
         if full {
             self.drop_to_ghost();
         }
         // Its age is about that of the lowest of REAL.
-        self.real.push_low(slot, key);
+        self.segments.push_low(REAL, slot, key);
     }
 
+    #[inline]
     fn removed(&mut self, slot: Slot) {
-        if self.real.contains(slot) {
-            self.real.remove(slot);
-        } else {
-            self.ghost.remove(slot);
-        }
+        self.segments.remove(slot);
     }
 
     fn victim(&self, _: impl Fn(Slot) -> bool) -> Slot {
-        let lowest = self.ghost.min().or_else(|| self.real.min());
+        let lowest = self.segments.min(GHOST).or_else(|| self.segments.min(REAL));
         lowest.expect("the cache is not empty")
     }
 }

@@ -37,6 +37,11 @@ impl<T> Slab<T> {
         (0..self.items.len() as u32).map(Slot)
     }
 
+    /// What is, or was last, in each of them.
+    pub fn items(&self) -> &[T] {
+        &self.items
+    }
+
     /// Takes in an item: its place.
     #[inline]
     pub fn add(&mut self, item: T) -> Slot {
