@@ -58,12 +58,13 @@ impl Checkpoints {
         self.sequence
     }
 
-    /// Begins a checkpoint that is true as of now; returns how many pages it takes.
-    pub fn begin(
+    /// Begins a checkpoint that is true as of now, of words that come so many at a time; returns
+    /// how many pages it takes.
+    pub fn begin<const WORDS: usize>(
         &mut self,
         nand: &Nand,
         open: impl Iterator<Item = BlockId>,
-        words: impl Iterator<Item = u32>,
+        words: impl Iterator<Item = [u32; WORDS]>,
     ) -> u32 {
         self.sequence = nand.sequence();
         self.complete = false;
@@ -74,7 +75,7 @@ impl Checkpoints {
             self.body.push(block.0);
         }
         self.body[0] = self.body.len() as u32 - 1;
-        words.for_each(|word| self.body.push(word));
+        words.for_each(|words| self.body.extend_from_slice(&words));
         self.body.len().div_ceil(self.words_per_page - HEADER_WORDS) as u32
     }
 
@@ -261,7 +262,11 @@ mod tests {
     /// Begins a checkpoint of words that are this and more, and writes its pages to where it says.
     fn take(board: &mut Board, checkpoints: &mut Checkpoints, from: u32, places: &[u32]) {
         let open = [from, from + 1, from + 2].map(BlockId);
-        let parts = checkpoints.begin(board.nand(), open.into_iter(), from..from + 300);
+        let parts = checkpoints.begin(
+            board.nand(),
+            open.into_iter(),
+            (from..from + 300).map(|word| [word]),
+        );
         assert_eq!(parts, 3);
         let mut words = [7; 128];
         for (part, &ppn) in (0..).zip(places) {
@@ -307,10 +312,10 @@ mod tests {
     fn a_newer_one_may_be_shorter() {
         let (mut board, mut checkpoints) = device();
         let open = || [1, 2, 3].map(BlockId).into_iter();
-        assert_eq!(checkpoints.begin(board.nand(), open(), 0..245), 3);
+        assert_eq!(checkpoints.begin(board.nand(), open(), (0..245).map(|word| [word])), 3);
         take(&mut board, &mut checkpoints, 500, &[0, 1, 2]);
         assert_eq!(superseded(&mut checkpoints), []);
-        assert_eq!(checkpoints.begin(board.nand(), [].into_iter(), 7..9), 1);
+        assert_eq!(checkpoints.begin(board.nand(), [].into_iter(), [[7, 8]].into_iter()), 1);
         let mut words = [0; 128];
         checkpoints.fill(0, 1, &mut words);
         program(&mut board, 3, checkpoints.logical(0), &words);

@@ -26,7 +26,7 @@ impl<C: MapCache> CachedMap<C> {
             return Ok(after);
         }
         let changed = self.cache.changed();
-        let words = changed.flat_map(|(lpn, ppn)| [lpn.0, pack(ppn.map(|ppn| ppn.0))]);
+        let words = changed.map(|(lpn, ppn)| [lpn.0, pack(ppn.map(|ppn| ppn.0))]);
         let parts = self.checkpoints.begin(board.nand(), space.open_blocks(), words);
         self.write_checkpoint(space, board, parts, after)
     }
@@ -39,7 +39,7 @@ impl<C: MapCache> CachedMap<C> {
         board: &mut Board,
         after: When,
     ) -> Result<When, Fault> {
-        let words = self.translation.gtd().iter().copied();
+        let words = self.translation.gtd().iter().map(|&page| [page]);
         let parts = self.checkpoints.begin(board.nand(), space.open_blocks(), words);
         self.write_checkpoint(space, board, parts, after)
     }

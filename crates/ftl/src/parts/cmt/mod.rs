@@ -385,8 +385,8 @@ impl MapCache for Cmt {
 
     fn changed(&self) -> impl Iterator<Item = (Lpn, Option<Ppn>)> + '_ {
         // A place that was given back is not dirty.
-        let dirty = self.entries.places().filter(|&slot| Cmt::is_dirty(self, slot));
-        dirty.map(|slot| (self.lpn(slot), self.ppn(slot)))
+        let dirty = self.entries.items().iter().filter(|entry| entry.dirty);
+        dirty.map(|entry| (Lpn(entry.lpn), unpack(entry.ppn).map(Ppn)))
     }
 
     fn fill(&mut self, changed: &[(Lpn, Option<Ppn>)]) {
@@ -403,7 +403,7 @@ impl MapCache for Cmt {
 
     #[inline]
     fn is_unresolved(&self, lpn: Lpn) -> bool {
-        self.find(lpn).is_some_and(|slot| Cmt::is_unresolved(self, slot))
+        self.unresolved > 0 && self.find(lpn).is_some_and(|slot| Cmt::is_unresolved(self, slot))
     }
 
     fn resolve(&mut self, lpn: Lpn) {
