@@ -22,6 +22,7 @@ use ftlab_flash::board::nand::state::{OobRead, PageKind};
 use ftlab_flash::board::when::When;
 use ftlab_flash::meter::{Cause, Event};
 use ftlab_flash::units::{BlockId, Lpn, Ppn, pack, unpack, zeroed};
+use moved::Pair;
 
 /// Cache, directory and what belongs to them: the owner of every page in the space.
 #[derive(Clone)]
@@ -37,7 +38,7 @@ pub struct CachedMap<C> {
     /// Whether collection changes cached entries in memory alone.
     pub lazy_copying: bool,
     /// Pages moved out of the present victim whose entry must be written (logical, physical).
-    moved: Vec<(u32, u32)>,
+    moved: Vec<Pair>,
     /// Entries to write to one translation page (place, packed physical page).
     edits: Vec<(u32, u32)>,
     /// Places of those whose write did not look up what it supersedes, then what that is (packed
@@ -53,7 +54,7 @@ impl<C: MapCache> PageOwner for CachedMap<C> {
         }
         let plane = board.geometry().plane_of_block(victim);
         let mut parts = self.parts_to_update((space, board), victim);
-        parts.retain(|&(part, _)| space.home_or_roomiest(board.nand(), part) == plane);
+        parts.retain(|part| space.home_or_roomiest(board.nand(), part.first()) == plane);
         let count = parts.len() as u32;
         parts.clear();
         self.moved = parts;
@@ -199,14 +200,14 @@ impl<C: MapCache> CachedMap<C> {
 
     /// The translation pages, each once, that moving a data block's pages would change on flash, in
     /// the list of moved pages, which is empty outside a collection.
-    fn parts_to_update(&mut self, on: (&PageSpace, &Board), victim: BlockId) -> Vec<(u32, u32)> {
+    fn parts_to_update(&mut self, on: (&PageSpace, &Board), victim: BlockId) -> Vec<Pair> {
         let (space, board) = on;
         let mut parts = std::mem::take(&mut self.moved);
         for ppn in space.valid_pages(board.nand(), victim) {
             if let OobRead::Written(oob) = board.nand().state().oob(ppn)
                 && !self.is_lazy(board, Lpn(oob.logical), ppn)
             {
-                parts.push((self.translation.part_of(Lpn(oob.logical)).0, 0));
+                parts.push(Pair::new(self.translation.part_of(Lpn(oob.logical)).0, 0));
             }
         }
         parts.sort_unstable();
@@ -265,7 +266,7 @@ impl<C: MapCache> CachedMap<C> {
             }
             _ => {}
         }
-        self.moved.push((page.logical, page.new.0));
+        self.moved.push(Pair::new(page.logical, page.new.0));
     }
 
     /// Where a write without look-up made an entry, its translation page, which has been read, says
@@ -283,6 +284,7 @@ impl<C: MapCache> CachedMap<C> {
     }
 
     /// Adds a cached entry to the edits of its translation page, which has been read.
+    #[inline]
     fn edit_from_cache(&mut self, space: &mut PageSpace, board: &mut Board, lpn: Lpn) {
         self.resolve(space, board, lpn);
         let place = self.translation.part_of(lpn).1;

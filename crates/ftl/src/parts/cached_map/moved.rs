@@ -10,6 +10,33 @@ use ftlab_flash::board::when::When;
 use ftlab_flash::meter::{Cause, Event};
 use ftlab_flash::units::{Lpn, Ppn};
 
+/// Two numbers as one, the first above the second: pairs are put into order with one comparison.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Pair(u64);
+
+impl Pair {
+    #[inline]
+    pub(super) fn new(first: u32, second: u32) -> Self {
+        Pair(u64::from(first) << 32 | u64::from(second))
+    }
+
+    #[inline]
+    pub(super) fn first(self) -> u32 {
+        (self.0 >> 32) as u32
+    }
+
+    #[inline]
+    pub(super) fn second(self) -> u32 {
+        self.0 as u32
+    }
+
+    /// As a page that was moved: its logical number, and where it is.
+    #[inline]
+    fn page(self) -> (Lpn, Ppn) {
+        (Lpn(self.first()), Ppn(self.second()))
+    }
+}
+
 impl<C: MapCache> CachedMap<C> {
     /// Writes the translation pages of what has moved: each is read before, unless memory knows all
     /// of its entries. Where one cannot be written, memory keeps what it and those behind it should
@@ -25,21 +52,20 @@ impl<C: MapCache> CachedMap<C> {
         }
         let mut updated = Ok(after);
         let mut moved = std::mem::take(&mut self.moved);
-        // As pairs are ordered, with one comparison.
-        moved.sort_unstable_by_key(|&(lpn, ppn)| u64::from(lpn) << 32 | u64::from(ppn));
+        moved.sort_unstable();
         let mut rest = &moved[..];
-        while let Some(&(first, _)) = rest.first() {
-            let (part, _) = self.translation.part_of(Lpn(first));
+        while let Some(first) = rest.first() {
+            let (part, _) = self.translation.part_of(Lpn(first.first()));
             let end = self.translation.lpns_of(part).end;
-            let others = rest.iter().position(|&(lpn, _)| lpn >= end).unwrap_or(rest.len());
+            let others = rest.iter().position(|page| page.first() >= end).unwrap_or(rest.len());
             let (group, behind) = rest.split_at(others);
             rest = behind;
             if let Ok(when) = updated {
                 updated = self.update_part(space, board, (part, group), when);
             }
             if updated.is_err() {
-                for &(lpn, ppn) in group {
-                    self.translation.went_astray(board, Lpn(lpn), Ppn(ppn));
+                for (lpn, ppn) in group.iter().map(|page| page.page()) {
+                    self.translation.went_astray(board, lpn, ppn);
                 }
             }
         }
@@ -53,7 +79,7 @@ impl<C: MapCache> CachedMap<C> {
         &mut self,
         space: &mut PageSpace,
         board: &mut Board,
-        (part, group): (u32, &[(u32, u32)]),
+        (part, group): (u32, &[Pair]),
         after: When,
     ) -> Result<When, Fault> {
         let home = space.home(board.nand(), part);
@@ -65,8 +91,8 @@ impl<C: MapCache> CachedMap<C> {
         } else {
             when = self.translation.read(board, part, Cause::GcMapUpdate, when)?;
         }
-        for &(lpn, ppn) in group {
-            self.settle_moved(space, board, Lpn(lpn), Ppn(ppn));
+        for (lpn, ppn) in group.iter().map(|page| page.page()) {
+            self.settle_moved(space, board, lpn, ppn);
         }
         let plane = space.home_or_roomiest(board.nand(), part);
         let how = MapWrite { plane, cause: Cause::GcMapUpdate };

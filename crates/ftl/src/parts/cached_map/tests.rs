@@ -142,13 +142,14 @@ impl<const TAKES: bool> Bench<TAKES> {
     fn after_move(&mut self, lpn: u32) -> (Option<Option<Ppn>>, Vec<(u32, u32)>, u64) {
         let list = std::mem::take(&mut self.map.moved);
         let updates = self.board.meter().events(Event::LazyUpdates);
+        let list = list.into_iter().map(|page| (page.first(), page.second())).collect();
         (self.map.cache.entry(Lpn(lpn)), list, updates)
     }
 
     fn parts(&mut self, victim: BlockId) -> Vec<u32> {
         let parts = self.map.parts_to_update((&self.space, &self.board), victim);
         assert!(self.map.moved.is_empty(), "outside a collection");
-        parts.into_iter().map(|(part, _)| part).collect()
+        parts.into_iter().map(Pair::first).collect()
     }
 
     /// What flash says of a page.
