@@ -42,6 +42,7 @@ impl DemandMapped<Cmt> {
 
     /// An entry leaves the cache. If it has changed, it is written to its translation page first;
     /// with `batch` the other changed entries of that page are written with it.
+    #[inline]
     pub fn evict(
         &mut self,
         board: &mut Board,

@@ -1,7 +1,7 @@
 //! Frontiers: the next page of a stream, its next block, and a program that goes elsewhere when it
 //! fails.
 
-use super::{Frontier, PageSpace, Place, Stream};
+use super::{Frontier, PageSpace, Place, Plane, Stream};
 use ftlab_flash::board::Board;
 use ftlab_flash::board::nand::Nand;
 use ftlab_flash::board::nand::fault::Fault;
@@ -73,9 +73,9 @@ impl PageSpace {
         (io, kind): (&PageIo, PageKind),
         after: When,
     ) -> Option<(Ppn, When)> {
-        let new = self.short_page(board, place)?;
+        let (known, new) = self.short_page(board, place)?;
         let done = board.program_plainly(new, io, kind, after)?;
-        self.short_page_written(place);
+        known.page_written(place.1);
         Some((new, done))
     }
 
@@ -87,9 +87,9 @@ impl PageSpace {
         place: Place,
         (io, kind): (&PageIo, PageKind),
     ) -> Option<Ppn> {
-        let new = self.short_page(board, place)?;
+        let (known, new) = self.short_page(board, place)?;
         board.program_untimed(new, io, kind);
-        self.short_page_written(place);
+        known.page_written(place.1);
         Some(new)
     }
 
@@ -105,29 +105,22 @@ impl PageSpace {
         cause: Cause,
         after: When,
     ) -> Option<(Ppn, When)> {
-        let place = (plane, Stream::Map);
-        let new = self.short_page(board, place)?;
+        let (known, new) = self.short_page(board, (plane, Stream::Map))?;
         let what = (PageKind::Map, part);
         let (done, lost) = board.update_plainly((old, new), what, edits, cause, after)?;
-        self.short_page_written(place);
+        known.page_written(Stream::Map);
         self.note_lost(board.nand(), lost);
         Some((new, done))
     }
 
-    /// The page that a stream writes next, where it can be written the short way; it is taken once
-    /// that has happened.
+    /// The page that a stream writes next, where it can be written the short way, with its plane;
+    /// it is taken once that has happened ([`Plane::page_written`]).
     #[inline(always)]
-    fn short_page(&self, board: &Board, (plane, stream): Place) -> Option<Ppn> {
-        let Frontier { block, next } = self.planes[plane.index()].frontiers[stream as usize];
-        let block = block.filter(|_| next < self.short_pages)?;
-        Some(board.geometry().page(block, next))
-    }
-
-    #[inline(always)]
-    fn short_page_written(&mut self, (plane, stream): Place) {
+    fn short_page(&mut self, board: &Board, (plane, stream): Place) -> Option<(&mut Plane, Ppn)> {
         let known = &mut self.planes[plane.index()];
-        known.frontiers[stream as usize].next += 1;
-        known.valid += 1;
+        let Frontier { block, next } = known.frontiers[stream as usize];
+        let block = block.filter(|_| next < self.short_pages)?;
+        Some((known, board.geometry().page(block, next)))
     }
 
     /// After a program that failed, for whatever reason.

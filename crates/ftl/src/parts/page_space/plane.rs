@@ -42,4 +42,11 @@ impl Plane {
             collects_first: false,
         }
     }
+
+    /// The next page of a stream's open block is written, and valid.
+    #[inline(always)]
+    pub fn page_written(&mut self, stream: Stream) {
+        self.frontiers[stream as usize].next += 1;
+        self.valid += 1;
+    }
 }
