@@ -81,6 +81,8 @@ pub struct Dftl {
     settings: DftlSettings,
     /// Whether changed entries that leave are written when the request is done.
     writes_behind: bool,
+    /// Pages programmed from one checkpoint to the next.
+    checkpoint_interval: u64,
 }
 
 impl Scheme for Dftl {
@@ -290,7 +292,13 @@ fn cmt(config: &Config, pages: u32) -> Cmt {
 impl Dftl {
     fn over(base: DemandMapped<Cmt>, settings: DftlSettings) -> Self {
         let writes_behind = settings.writeback == WriteBack::AfterCompletion;
-        Dftl { base, settings, writes_behind }
+        let interval = match settings.consistency {
+            Consistency::Replay => settings.checkpoint_interval,
+            Consistency::Gtd => settings.gtd_sync_every,
+            Consistency::Battery => 0,
+        };
+        let checkpoint_interval = if interval == 0 { u64::MAX } else { interval };
+        Dftl { base, settings, writes_behind, checkpoint_interval }
     }
 
     /// Algorithm 1: makes sure that the entry of a page is cached; when it is known.
@@ -424,18 +432,12 @@ impl Dftl {
 
     #[inline]
     fn checkpoint_if_due(&mut self, board: &mut Board, after: When) -> Result<When, Fault> {
-        let settings = &self.settings;
-        let interval = match settings.consistency {
-            Consistency::Replay => settings.checkpoint_interval,
-            Consistency::Gtd => settings.gtd_sync_every,
-            Consistency::Battery => 0,
-        };
         let DemandMapped { space, map, .. } = &mut self.base;
         let age = board.nand().sequence() - map.checkpoints.sequence();
-        if interval == 0 || age < interval {
+        if age < self.checkpoint_interval {
             return Ok(after);
         }
-        match settings.consistency {
+        match self.settings.consistency {
             Consistency::Replay => map.save_changed_entries(space, board, after),
             _ => map.save_directory(space, board, after),
         }
