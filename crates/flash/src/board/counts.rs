@@ -60,3 +60,49 @@ impl Board {
         self.meter.merge_full(data_blocks);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::board::for_tests::board;
+    use crate::meter::ClassCounts;
+
+    #[test]
+    fn what_the_gate_cannot_see_is_counted_where_it_is_named() {
+        let mut board = board(&[]);
+        board.event(Event::LostPages, 3);
+        board.level(Level::RandomLogBlocks, 0);
+        board.merge_switch();
+        board.merge_partial();
+        board.merge_partial();
+        board.merge_full(5);
+        let meter = board.meter();
+        assert_eq!(meter.events(Event::LostPages), 3);
+        assert_eq!(meter.level_now(Level::RandomLogBlocks), Some(0));
+        assert_eq!(meter.level_now(Level::SequentialLogBlocks), None, "nobody said");
+        let merges = meter.merges();
+        assert_eq!((merges.switch, merges.partial, merges.full), (1, 2, 1));
+        assert_eq!(merges.full_data_blocks, 5);
+    }
+
+    #[test]
+    fn classes_are_counted_as_schemes_tell_of_them() {
+        let mut board = board(&[]);
+        board.class_written(1);
+        board.class_moved(1, 3);
+        board.class_victim(1, (2, 64), Some(40));
+        let group = ClassGroup { segments: 3, ..ClassGroup::default() };
+        board.class_group(1, Some(group));
+        let expected = ClassCounts {
+            host_pages: 1,
+            moved_pages: 3,
+            victims: 1,
+            victim_pages: 64,
+            copied_pages: 2,
+            timed_victims: 1,
+            lifespans: 40,
+            group: Some(group),
+        };
+        assert_eq!(board.meter().classes()[1], expected);
+    }
+}

@@ -162,6 +162,22 @@ mod tests {
         assert_eq!((read(false), read(true)), (1_650_000, 6_006_000));
     }
 
+    /// 3.3 V and 25 mA: a program of 200 us with its transfer of 40 us, of the 100 us of transfers.
+    #[test]
+    fn what_goes_into_the_flash_counts_as_programs_and_the_rest_as_reads() {
+        let model = EnergyModel::Current;
+        let settings = EnergySettings { model, flash_during_transfer: true, ..Default::default() };
+        let busy = ServiceTime {
+            read: 20_000,
+            program: 200_000,
+            transfer: 100_000,
+            transfer_in: 40_000,
+            ..Default::default()
+        };
+        let energy = flash_energy(&settings, CellOperations::default(), &busy);
+        assert_eq!((energy.read, energy.program), (80 * 82_500, 240 * 82_500));
+    }
+
     /// A device that did each thing ten times and was on for a second.
     fn memories(pairs: &[(&str, &str)]) -> MemoryEnergy {
         let mut config = BoardSettings::default();

@@ -216,6 +216,7 @@ impl Board {
 mod tests {
     use super::{GAPS_MAX, Link, gaps};
     use crate::board::Board;
+    use crate::board::nand::Payload;
     use crate::board::nand::state::PageKind;
     use crate::board::settings::BoardSettings;
     use crate::board::when::When;
@@ -252,6 +253,60 @@ mod tests {
         io.sectors = 1;
         assert!(board.update_by_host(Ppn(2), Some(Ppn(1)), &io, kind, start).is_ok());
         assert_eq!(crossed(&board), 2 * 2048 + 2048 + 3 * 512);
+    }
+
+    /// 512 bytes at 1 GB/s are 512 ns; rounded up at 3 GB/s, 171.
+    #[test]
+    fn data_take_the_time_of_their_bytes_and_commands_come_on_top() {
+        let times = |bandwidth| {
+            let link = Link::new(false, bandwidth, 100, (1, 0));
+            [link.sends_for(1), link.sends_for(0), link.receives_for(4)]
+        };
+        assert_eq!(times(1_000_000_000), [612, 100, 2_048]);
+        assert_eq!(times(3_000_000_000), [271, 100, 683]);
+        assert_eq!(times(0), [100, 100, 0]);
+    }
+
+    /// A half-duplex link is busy with the data of a read; a full-duplex one has a way for each.
+    #[test]
+    fn transfers_take_turns_where_they_share_the_link() {
+        for (full_duplex, second) in [(false, 612 + 612), (true, 200 + 612)] {
+            let mut link = Link::new(full_duplex, 1_000_000_000, 100, (4, 0));
+            assert_eq!(link.receive(100, 1), 612);
+            assert_eq!(link.send(200, 1), second, "full duplex: {full_duplex}");
+        }
+        let mut free = Link::new(false, 0, 0, (1, 0));
+        assert_eq!((free.send(7, 8), free.receive(9, 8)), (7, 9));
+    }
+
+    /// A command of 100 ns before every transfer to the device; a page of 2 KiB at 1 GB/s.
+    #[test]
+    fn what_the_host_does_itself_waits_for_the_link_that_it_is_connected_by() {
+        let (read, program) = (130_900, 405_900);
+        let mut config = BoardSettings::default();
+        config.set("io.partial_write", "rmw").expect("legal");
+        let mut board = Board::new(&config, 1, 4);
+        board.connect(Link::new(false, 1_000_000_000, 100, (1, 4)));
+        assert!(!board.link().is_free());
+        let start = board.nand_mut().clock_mut().admit(0);
+        let asked = board.command(start);
+        assert_eq!(board.nand().clock().completion(asked), 100);
+        let (what, words) = ((PageKind::Map, 3), [7]);
+        let payload = Payload::Words(&words);
+        let done = board.append_payload(Ppn(0), what, payload, Cause::Translate, asked);
+        let at = 100 + 100 + 2_048 + program;
+        let done = done.expect("power is on");
+        assert_eq!(board.nand().clock().completion(done), at);
+        assert_eq!(board.nand().payload(Ppn(0))[0], 7);
+        assert_eq!(board.meter().events(Event::LogLinkBytes), 2_048);
+        let kind = PageKind::Data;
+        assert_eq!(crate::board::for_tests::write(&mut board, 1, 9), Ok(at + program));
+        let done = board.copy_by_host(Ppn(1), Ppn(2), kind, Cause::Gc, When::START);
+        let copied = at + program + 100 + read + 2_048 + 100 + 2_048 + program;
+        let done = done.expect("power is on");
+        assert_eq!(board.nand().clock().completion(done), copied);
+        assert_eq!(board.nand().state().tag(Ppn(2)), Tag(9));
+        assert_eq!(board.meter().events(Event::HostCopies), 1);
     }
 
     /// However many pages a host copies at once, the gaps of the requests are kept beside theirs.

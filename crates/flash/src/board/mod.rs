@@ -6,6 +6,8 @@
 
 mod counts;
 pub mod energy;
+#[cfg(test)]
+mod for_tests;
 pub mod link;
 pub mod nand;
 pub mod pcm;

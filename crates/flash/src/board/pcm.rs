@@ -229,8 +229,8 @@ impl Pcm {
     #[inline]
     fn accepted(&mut self, from: Nanos) -> Nanos {
         let at = from.max(self.floor);
-        // No write is known, or none at this moment: the queue is empty.
-        if self.writes.back().is_none_or(|last| last.end <= at) && at > self.full.1 {
+        // No write is known, or none at this moment: the queue is empty, and not full any more.
+        if self.writes.back().is_none_or(|last| last.end <= at) {
             return at;
         }
         self.accepted_among_others(from)

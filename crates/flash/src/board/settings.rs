@@ -293,6 +293,21 @@ mod tests {
     }
 
     #[test]
+    fn blocks_that_are_bad_from_the_start_are_of_the_device_and_not_all_of_a_plane() {
+        let bad = |blocks| {
+            said(&[
+                ("device.planes", "2"),
+                ("device.blocks_per_plane", "4"),
+                ("device.over_provisioning", "7%"),
+                ("nand.factory_bad_blocks", blocks),
+            ])
+        };
+        assert_eq!([bad("7"), bad("1,2,3")], ["", ""]);
+        assert!(bad("8").ends_with("names block 8, the device has blocks 0 to 7"));
+        assert!(bad("4,5,6,7").contains("4 of them in a plane of 4: none is left there"));
+    }
+
+    #[test]
     fn the_groups_that_are_read_are_those_that_are_set() {
         let mut settings = BoardSettings::default();
         let read: Vec<&str> = settings.groups().iter().map(|group| group.name()).collect();

@@ -1,8 +1,11 @@
 //! What the board asks of the flash, and what its own questions answer.
 
+use super::for_tests::{erase, read, write, write_words};
+use super::nand::state::Oob;
 use super::*;
 use crate::request::RequestShape;
 use crate::settings::Groups as _;
+use crate::units::PlaneId;
 
 fn board(pairs: &[(&str, &str)]) -> Board {
     let mut config = BoardSettings::default();
@@ -154,4 +157,189 @@ fn victims_are_counted_by_what_was_moved() {
     [0, 1, pages - 1, pages].iter().for_each(|&copied| board.victim(copied));
     let merges = board.meter().merges();
     assert_eq!((merges.switch, merges.partial, merges.full), (1, 2, 1));
+}
+
+const READ: Nanos = 130_900;
+const PROGRAM: Nanos = 405_900;
+
+#[test]
+fn hashes_take_the_controller_their_time() {
+    let mut board = board(&[]);
+    let start = board.nand_mut().clock_mut().admit(1_000);
+    let done = board.hash(300, start);
+    assert_eq!(board.nand().clock().completion(done), 1_300);
+    assert_eq!(board.meter().events(Event::HashedPages), 1);
+}
+
+/// Words, the initial map and single entries: each is a read of its cause.
+#[test]
+fn reads_that_nobody_checks_take_the_time_of_a_read_and_are_counted() {
+    let mut board = board(&[]);
+    assert_eq!(write_words(&mut board, 0, &[1]), Ok(PROGRAM));
+    let mut done = board.read_words(Ppn(0), Cause::Translate, When::START).expect("power is on");
+    assert_eq!(board.nand().clock().completion(done), PROGRAM + READ);
+    done = board.read_implicit(5, Cause::Recover, done).expect("power is on");
+    assert_eq!(board.nand().clock().completion(done), PROGRAM + 2 * READ);
+    for page in [Some(Ppn(0)), None] {
+        done = board.read_entry(page, 5, Cause::Translate, done).expect("power is on");
+    }
+    assert_eq!(board.nand().clock().completion(done), PROGRAM + 4 * READ);
+    let reads = [Cause::Translate, Cause::Recover].map(|cause| board.meter().reads(cause));
+    assert_eq!(reads, [3, 1]);
+}
+
+/// A write of all sectors that the old page holds keeps nothing of it, and reads nothing.
+#[test]
+fn a_page_is_read_first_where_it_holds_sectors_that_the_write_has_not() {
+    for (held, written, reads) in [(0b0011, 0b0011, 0), (0b0011, 0b0111, 0), (0b0011, 0b0001, 1)] {
+        let mut board = board(&[RMW]);
+        for (new, old, sectors) in [(0, None, held), (1, Some(Ppn(0)), written)] {
+            let page = io(sectors, Tag(1));
+            let done = board.program_update(Ppn(new), old, &page, PageKind::Data, When::START);
+            assert!(done.is_ok());
+        }
+        assert_eq!(board.meter().reads(Cause::ReadModifyWrite), reads, "{held} {written}");
+    }
+}
+
+/// Of a moved page only its place and its sequence number are new.
+#[test]
+fn a_copy_is_a_read_and_a_program_of_the_same_page() {
+    let mut board = board(&[WHOLE]);
+    assert_eq!(write(&mut board, 0, 7), Ok(PROGRAM));
+    let done = board.copy(Ppn(0), Ppn(70), PageKind::Log, Cause::Gc, When::START);
+    let done = done.expect("power is on");
+    assert_eq!(board.nand().clock().completion(done), PROGRAM + READ + PROGRAM);
+    let oob = |board: &Board, page| match board.nand().state().oob(Ppn(page)) {
+        OobRead::Written(oob) => (oob.logical, oob.kind, oob.sequence),
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(oob(&board, 70), (5, PageKind::Log, 2));
+    assert_eq!(board.nand().state().tag(Ppn(70)), Tag(7));
+    let name = (PageKind::Data, 9);
+    assert!(board.copy_renamed((Ppn(70), Ppn(71)), name, Cause::Gc, When::START).is_ok());
+    assert_eq!(oob(&board, 71), (9, PageKind::Data, 3));
+    assert_eq!(board.nand().state().tag(Ppn(71)), Tag(7));
+    let valid = [0, 70, 71].map(|page| board.nand().state().is_valid(Ppn(page)));
+    assert_eq!(valid, [true; 3], "whoever asks marks the old ones");
+    assert_eq!((board.meter().reads(Cause::Gc), board.meter().programs(Cause::Gc)), (2, 2));
+}
+
+/// In runs where nothing can happen, one by one else: the same pages, times and counts.
+#[test]
+fn a_run_of_copies_does_what_its_copies_do() {
+    for (profile, done) in [("serial", 2), ("parallel", 1)] {
+        let boards = [false, true].map(|watched| {
+            let mut board = board(&[WHOLE, ("timing.profile", profile), ("device.dies", "4")]);
+            // Two dies, so that two copies can run side by side but for their target.
+            let sources = [Ppn(0), Ppn(1024 * 64)];
+            for source in sources {
+                assert!(write(&mut board, source.0, 7 + source.0).is_ok());
+            }
+            if watched {
+                let _ = board.nand_mut().faults_mut();
+            }
+            assert_eq!(board.nand().moves_runs(), !watched);
+            let start = board.nand_mut().clock_mut().admit(10_000_000);
+            let to = Ppn(2048 * 64 + 5);
+            let copied = board.copy_run((&sources, to), PageKind::Log, Cause::Merge, start);
+            let copied = board.nand().clock().completion(copied.expect("power is on"));
+            let expected = 10_000_000 + done * READ + 2 * PROGRAM;
+            assert_eq!(copied, expected, "{profile}, watched: {watched}");
+            let state = board.nand().state();
+            let there = [to, Ppn(to.0 + 1)].map(|page| (state.oob(page), state.tag(page)));
+            let counted = (board.meter().reads(Cause::Merge), board.meter().programs(Cause::Merge));
+            assert_eq!(counted, (2, 2));
+            (there, state.block_of(to).valid, state.block_of(to).top, board.nand().sequence())
+        });
+        assert_eq!(boards[0], boards[1]);
+        assert_eq!(boards[0].0[1].1, Tag(7 + 1024 * 64));
+        assert_eq!((boards[0].1, boards[0].2, boards[0].3), (2, 7, 4));
+    }
+}
+
+/// Three of four pages are valid; two of them go to another die.
+#[test]
+fn valid_pages_of_a_victim_move_in_their_order() {
+    for (profile, reads) in [("serial", 2), ("parallel", 1)] {
+        for one_by_one in [false, true] {
+            let mut board = board(&[WHOLE, ("timing.profile", profile), ("device.dies", "2")]);
+            for page in 0..4 {
+                assert!(write(&mut board, page, page + 1).is_ok());
+            }
+            board.nand_mut().discard(Ppn(1));
+            let (victim, to) = ((BlockId(0), false), Ppn(1024 * 64 + 3));
+            let mut moved = Vec::new();
+            board.move_valid(victim, (to, 2), Cause::Gc, &mut moved);
+            assert_eq!([moved[0].old, moved[1].old], [Ppn(0), Ppn(2)]);
+            assert_eq!((moved[1].logical, moved[1].kind), (5, PageKind::Data));
+            let state = board.nand().state();
+            assert_eq!([to, Ppn(to.0 + 1)].map(|page| state.tag(page)), [Tag(1), Tag(3)]);
+            let oob = Oob { logical: 5, kind: PageKind::Data, sequence: 6 };
+            assert_eq!(state.oob(Ppn(to.0 + 1)), OobRead::Written(oob));
+            assert_eq!((board.nand().valid_pages(BlockId(0)), state.block_of(to).valid), (1, 2));
+            assert!(state.is_valid(Ppn(3)) && !state.is_valid(Ppn(0)) && !state.is_valid(Ppn(2)));
+            assert_eq!(board.nand().sequence(), 6);
+            assert_eq!(board.meter().programs(Cause::Gc), 2);
+            let start = board.nand_mut().clock_mut().admit(10_000_000);
+            let done = if one_by_one {
+                let first = board.time_move((Ppn(0), to), Cause::Gc, start);
+                let second = board.time_move((Ppn(2), Ppn(to.0 + 1)), Cause::Gc, start);
+                first.join(second)
+            } else {
+                let done = board.time_moves((victim.0, &mut moved), to, Cause::Gc, start);
+                assert_eq!(moved[1].done.token().time(), done.time(), "the last one ends it");
+                done
+            };
+            let done = board.nand().clock().completion(done);
+            // The second page is read while the first is programmed, where dies work side by side.
+            assert_eq!(done, 10_000_000 + reads * READ + 2 * PROGRAM, "{profile} {one_by_one}");
+        }
+    }
+}
+
+/// The channel takes 10 us, behind which the cells begin.
+#[test]
+fn a_program_that_was_done_without_its_time_is_told_it_behind() {
+    let mut board =
+        board(&[WHOLE, ("timing.profile", "parallel"), ("timing.page_transfer", "10us")]);
+    assert!(board.writes_by_cells());
+    board.program_untimed(Ppn(0), &io(15, Tag(1)), PageKind::Data);
+    assert_eq!(board.time_program(Ppn(0), 5_000), (15_000, 15_000 + PROGRAM));
+    assert_eq!(board.nand().plane_free_from(PlaneId(0)), 15_000 + PROGRAM);
+    assert_eq!(board.meter().programs(Cause::Host), 1);
+}
+
+#[test]
+fn an_erase_takes_its_time_and_is_counted_by_role_and_cause() {
+    let mut board = board(&[]);
+    assert!(write(&mut board, 0, 1).is_ok());
+    board.nand_mut().discard(Ppn(0));
+    assert_eq!(erase(&mut board, 0), Ok(PROGRAM + 1_500_000));
+    let state = board.nand().state();
+    assert!(state.is_free(Ppn(0)));
+    assert_eq!((state.block(BlockId(0)).erases, state.block(BlockId(0)).top), (1, 0));
+    let meter = board.meter();
+    assert_eq!((meter.erases(BlockRole::Data), meter.erases_by_cause(Cause::Gc)), (1, 1));
+}
+
+/// Two programs and a mark, then one of each.
+#[test]
+fn when_measuring_begins_counts_do_and_flash_stays_as_it_is() {
+    let mut board = board(&[WHOLE]);
+    for page in 0..2 {
+        assert!(write(&mut board, page, 1).is_ok());
+    }
+    assert_eq!(board.nand_mut().invalidate(Ppn(0)), 1);
+    let counted = |board: &Board| {
+        let nand = board.nand();
+        (nand.programs_on_flash(), nand.oob_writes(), board.meter().programs(Cause::Host))
+    };
+    assert_eq!(counted(&board), (2, 1, 2));
+    board.start_measuring();
+    assert_eq!((counted(&board), board.nand().sequence()), ((0, 0, 0), 2));
+    assert!(write(&mut board, 2, 1).is_ok());
+    assert_eq!(board.nand_mut().invalidate(Ppn(1)), 1);
+    assert_eq!((counted(&board), board.nand().sequence()), ((1, 1, 1), 3));
+    assert_eq!(read(&mut board, 2).map(|(_, version)| version), Ok(Tag(1)));
 }

@@ -272,6 +272,17 @@ mod tests {
         assert_eq!([one.waits_for_map(moment), one.waits_for_buffer(moment)], [one; 2]);
     }
 
+    /// Two spans that came to count alike stay two: a moment brings nothing that would be merged.
+    #[test]
+    fn a_moment_changes_nothing_about_operations() {
+        let waits = When::of(2).waits_for(When::of(1)).waits_for(When::of(3));
+        let four = waits.waits_for(When::of(10));
+        assert_eq!(four.operations().count(), 3);
+        for token in [When::of(7), waits, four] {
+            assert_eq!([token.join(When::at(100)), When::at(100).join(token)], [token; 2]);
+        }
+    }
+
     /// Of two tokens of one moment the first is kept.
     #[test]
     fn of_paths_that_are_as_long_the_first_counts() {

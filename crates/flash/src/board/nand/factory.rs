@@ -101,8 +101,39 @@ mod tests {
         }
         nand.state.block_mut(BlockId(5)).programmed = 1;
         nand.retire_aged();
+        nand.retire_aged();
         let retired = [1, 3, 5, 7].map(|block| nand.state.block(BlockId(block)).retired);
         assert_eq!(retired, [true, true, false, false]);
         assert_eq!((nand.retired_blocks(), nand.retired_since()), (3, 1));
+        for block in [8, 9, 10] {
+            nand.state.block_mut(BlockId(block)).erases = 3;
+        }
+        nand.retire_aged();
+        assert_eq!((nand.retired_blocks(), nand.retired_since()), (6, 4));
+    }
+
+    /// Of sixteen blocks of a plane four are drawn; two more are named.
+    #[test]
+    fn as_many_blocks_are_drawn_in_every_plane() {
+        let config = crate::board::for_tests::settings(&[
+            ("device.planes", "2"),
+            ("device.blocks_per_plane", "16"),
+            ("nand.factory_bad_rate", "0.25"),
+            ("nand.factory_bad_blocks", "3,16"),
+        ]);
+        let mut drawn = Vec::new();
+        for seed in 0..60 {
+            let nand = Nand::new(&config, seed, 0);
+            let bad = nand.factory_bad();
+            assert!(bad.is_sorted() && [3, 16].iter().all(|&block| bad.contains(&BlockId(block))));
+            let of = |plane| nand.factory_bad_in(PlaneId(plane)).len();
+            assert_eq!((of(0), of(1), bad.len()), (5, 5, 10));
+            assert!(bad.iter().all(|&block| nand.state.block(block).retired));
+            assert_eq!((nand.retired_blocks(), nand.retired_since()), (10, 0));
+            drawn.extend_from_slice(bad);
+        }
+        drawn.sort_unstable();
+        drawn.dedup();
+        assert_eq!(drawn.len(), 32, "it can be any of them");
     }
 }

@@ -271,4 +271,59 @@ mod tests {
         assert_eq!(g.plane_of(last), PlaneId(g.planes() - 1));
         assert_eq!(g.page(g.block_of(last), g.offset_of(last)), last);
     }
+
+    /// Four channels of two dies of two planes: die 3 has the planes 6 and 7.
+    #[test]
+    fn a_plane_knows_its_die_and_its_siblings() {
+        let g = geometry();
+        assert_eq!((g.dies(), g.planes(), g.blocks(), g.pages()), (8, 16, 128, 512));
+        assert_eq!([5, 6, 7, 8].map(|plane| g.die_of(PlaneId(plane))), [2, 3, 3, 4]);
+        assert_eq!([3, 4].map(|plane| g.channel_of(PlaneId(plane))), [0, 1]);
+        let siblings = |plane| g.siblings(PlaneId(plane)).collect::<Vec<_>>();
+        assert_eq!((siblings(6), siblings(7)), (vec![PlaneId(7)], vec![PlaneId(6)]));
+        let three = Geometry::new(&DeviceSettings { planes: 3, dies: 2, ..Default::default() });
+        let siblings: Vec<PlaneId> = three.siblings(PlaneId(4)).collect();
+        assert_eq!(siblings, [PlaneId(3), PlaneId(5)]);
+    }
+
+    /// Pages take turns over four channels, then two dies, then two planes.
+    #[test]
+    fn what_was_never_written_is_imagined_channel_by_channel() {
+        let g = geometry();
+        let homes = [0, 1, 5, 8, 17].map(|page| g.home_plane(Lpn(page)));
+        assert_eq!(homes, [0, 4, 6, 1, 4].map(PlaneId));
+    }
+
+    fn set(pairs: &[(&str, &str)]) -> Geometry {
+        Geometry::new(&crate::board::for_tests::settings(pairs).device)
+    }
+
+    /// Six flash pages of three bits a cell are on two word lines; each has two units.
+    #[test]
+    fn a_block_has_a_flash_page_of_units_for_each_word_line_in_slc_mode() {
+        let pairs = [
+            ("device.pages_per_block", "6"),
+            ("device.bits_per_cell", "3"),
+            ("device.mapping_unit", "1024"),
+        ];
+        assert_eq!((set(&pairs).pages_per_block, set(&pairs).slc_pages()), (12, 4));
+        assert_eq!(set(&pairs[..2]).slc_pages(), 2);
+    }
+
+    #[test]
+    fn units_of_one_flash_page_stay_together() {
+        let g = set(&[("device.channels", "2"), ("device.mapping_unit", "512")]);
+        let channels = [0, 3, 4, 7, 8]
+            .map(|turn| g.channel_of(g.static_plane(PlacementOrder::PlaneDieChannel, turn)));
+        assert_eq!(channels, [0, 0, 1, 1, 0]);
+    }
+
+    /// Pages of 2 KiB have 512 entries and four sectors; 100 of them are two blocks of 64.
+    #[test]
+    fn sizes_follow_from_the_page() {
+        let g = set(&[("device.logical_bytes", "204800")]);
+        assert_eq!((g.entries_per_page(), g.sectors_per_page(), g.all_sectors()), (512, 4, 15));
+        assert_eq!((g.logical_pages, g.logical_blocks()), (100, 2));
+        assert_eq!(set(&[("device.logical_bytes", "262144")]).logical_blocks(), 2);
+    }
 }

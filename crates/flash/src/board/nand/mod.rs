@@ -23,10 +23,14 @@ mod power;
 mod program;
 mod rain;
 mod read_fault;
+#[cfg(test)]
+mod read_tests;
 pub mod record;
 pub mod restore;
 pub mod run;
 pub mod state;
+#[cfg(test)]
+mod tests;
 pub mod units;
 
 use aging::Aging;

@@ -232,4 +232,47 @@ mod tests {
         assert_eq!((board.nand().payload_pages(), board.nand().payload(Ppn(2))[0]), (2, 13));
         assert_eq!(board.nand().payload(Ppn(other_block))[0], 12);
     }
+
+    #[test]
+    fn there_are_as_many_slots_as_were_asked_for() {
+        let mut slots = Payloads::new(2, 4);
+        assert!(!slots.are_full());
+        assert_eq!([slots.take(), slots.take()], [Slot(0), Slot(1)]);
+        assert!(slots.are_full() && slots.in_use() == 2);
+        slots.give_back(Slot(0));
+        assert!(!slots.are_full() && slots.in_use() == 1, "one came back");
+        assert_eq!(slots.take(), Slot(0));
+        let said = crate::board::for_tests::refused(|| slots.take());
+        assert!(said.starts_with("payload store: all 2 slots are in use"), "{said}");
+    }
+
+    #[test]
+    fn words_of_a_slot_are_its_own() {
+        let mut slots = Payloads::new(4, 3);
+        slots.edit(Slot(1), &[(0, 7), (2, 9)]);
+        slots.edit(Slot(2), &[(1, 5)]);
+        slots.copy(Slot(1), Slot(3));
+        slots.edit(Slot(1), &[(0, 8)]);
+        let words: Vec<&[u32]> = (0..4).map(|slot| slots.words(Slot(slot))).collect();
+        assert_eq!(words, [[0, 0, 0], [8, 0, 9], [0, 5, 0], [7, 0, 9]]);
+    }
+
+    /// A page whose words fill it in part, where another had its slot before.
+    #[test]
+    fn words_that_nobody_gave_are_zero() {
+        let mut board = crate::board::for_tests::board(&[]);
+        hold(&mut board, 0, 10);
+        let (what, cause) = ((PageKind::TrimRecord, 7), Cause::Trim);
+        let put = |board: &mut Board, ppn, payload: Payload<'_>| {
+            board.nand_mut().discard(Ppn(ppn - 1));
+            assert!(board.program_payload(Ppn(ppn), what, payload, cause, When::START).is_ok());
+            let words = board.nand().payload(Ppn(ppn));
+            ([words[0], words[1], words[2]], board.nand().payload_pages())
+        };
+        assert_eq!(put(&mut board, 1, Payload::Words(&[1, 2, 3])), ([1, 2, 3], 1));
+        assert_eq!(put(&mut board, 2, Payload::Words(&[4])), ([4, 0, 0], 1));
+        let edits = [(1, 6)];
+        let none = Payload::Update { old: None, edits: &edits };
+        assert_eq!(put(&mut board, 3, none), ([0, 6, 0], 1));
+    }
 }

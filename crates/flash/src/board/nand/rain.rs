@@ -16,6 +16,8 @@
 mod bits;
 mod held;
 mod known;
+#[cfg(test)]
+mod tests;
 
 use bits::Bits;
 use held::Held;

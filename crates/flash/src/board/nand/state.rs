@@ -5,6 +5,8 @@
 
 mod blocks;
 mod moving;
+#[cfg(test)]
+mod tests;
 mod walk;
 
 use zerocopy::FromZeros;

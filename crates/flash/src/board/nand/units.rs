@@ -212,4 +212,124 @@ mod tests {
         let done = board.finish_flash_page(block, Cause::Host, When::START);
         assert_eq!(done.time(), 9_000_000 + 40_000 + 300_000);
     }
+
+    const READ: Nanos = 130_900;
+    const PROGRAM: Nanos = 405_900;
+
+    /// Flash pages of four units on two planes of blocks of 64 flash pages: a block has 256 units.
+    fn small(pairs: &[(&str, &str)]) -> Board {
+        let units = [("device.mapping_unit", "512"), ("device.planes", "2")];
+        crate::board::for_tests::board(&[&units[..], pairs].concat())
+    }
+
+    /// Programs these units; when the last of them is done.
+    fn fill(board: &mut Board, units: std::ops::Range<u32>) -> Nanos {
+        units.fold(0, |_, unit| {
+            let done = crate::board::for_tests::write(board, unit, unit + 1);
+            done.expect("power is on")
+        })
+    }
+
+    /// A flash page crosses in 40 us, a unit in 10.
+    #[test]
+    fn units_beside_one_that_was_sensed_come_from_the_register() {
+        let mut board = small(&[("timing.page_transfer", "40us")]);
+        let mut at = fill(&mut board, 0..12);
+        assert_eq!(at, 3 * (40_000 + PROGRAM));
+        let read = |board: &mut Board, unit| {
+            let before = board.nand().clock().idle_from();
+            let done = crate::board::for_tests::read(board, unit);
+            assert_eq!(done.map(|(_, version)| version), Ok(Tag(unit + 1)));
+            board.nand().clock().idle_from() - before
+        };
+        let (sensed, transferred) = (READ + 10_000, 10_000);
+        let times = [5, 7, 4, 8, 5].map(|unit| read(&mut board, unit));
+        assert_eq!(times, [sensed, transferred, transferred, sensed, sensed]);
+        // A read of nothing in that plane uses its register.
+        let nothing = board.read_implicit(0, Cause::Host, When::START);
+        assert!(nothing.is_ok());
+        assert_eq!([5, 6].map(|unit| read(&mut board, unit)), [sensed, transferred]);
+        // So does a program, and the power takes what is in it.
+        at = fill(&mut board, 12..16);
+        assert_eq!(board.nand().clock().idle_from(), at);
+        assert_eq!([5, 6].map(|unit| read(&mut board, unit)), [sensed, transferred]);
+        board.nand_mut().cut_power();
+        board.power_on();
+        assert_eq!(read(&mut board, 6), sensed);
+    }
+
+    #[test]
+    fn an_entry_of_what_is_at_hand_costs_nothing() {
+        let mut board = small(&[]);
+        let at = fill(&mut board, 0..9);
+        let entry = |board: &mut Board, unit| {
+            let done = board.read_entry(Some(Ppn(unit)), 0, Cause::Translate, When::START);
+            assert!(done.is_ok());
+            board.nand().clock().idle_from() - at
+        };
+        assert_eq!([8, 4].map(|unit| entry(&mut board, unit)), [0, READ]);
+        assert!(crate::board::for_tests::read(&mut board, 5).is_ok());
+        assert_eq!([6, 2].map(|unit| entry(&mut board, unit)), [2 * READ, 3 * READ]);
+        assert_eq!(board.meter().reads(Cause::Translate), 4);
+    }
+
+    #[test]
+    fn nothing_is_marked_of_what_still_gathers() {
+        let mut board = small(&[]);
+        let _ = fill(&mut board, 0..6);
+        assert_eq!([4, 3].map(|unit| board.nand_mut().invalidate(Ppn(unit))), [5, 4]);
+        assert_eq!(board.nand().oob_writes(), 1);
+    }
+
+    /// What is read from the cells can be lost, what is read from elsewhere cannot.
+    #[test]
+    fn reads_of_cells_fail_and_others_do_not() {
+        let mut board = small(&[]);
+        let _ = fill(&mut board, 0..9);
+        let read = |board: &mut Board, unit| {
+            crate::board::for_tests::read(board, unit).map(|(_, version)| version)
+        };
+        assert_eq!(read(&mut board, 0), Ok(Tag(1)));
+        board.nand_mut().faults_mut().fail_read_after(0);
+        assert_eq!([8, 1].map(|unit| read(&mut board, unit)), [Ok(Tag(9)), Ok(Tag(2))]);
+        assert_eq!(read(&mut board, 4), Ok(Tag::UNREADABLE));
+        board.nand_mut().cut_power();
+        for unit in [8, 1, 5] {
+            assert_eq!(read(&mut board, unit), Err(crate::board::nand::fault::Fault::PowerCut));
+        }
+    }
+
+    #[test]
+    fn what_still_gathers_asks_nothing_of_its_die() {
+        let mut board = small(&[("nand.failing_die", "0")]);
+        let _ = fill(&mut board, 0..1);
+        board.nand_mut().count_until_die_fails();
+        let read = crate::board::for_tests::read(&mut board, 0);
+        assert_eq!(read.map(|(_, version)| version), Ok(Tag(1)));
+        assert_eq!(board.nand().known_failed_die(), None);
+    }
+
+    /// A register of a die that failed says nothing.
+    #[test]
+    fn the_register_of_a_die_that_failed_cannot_be_read() {
+        let mut board = small(&[("nand.failing_die", "0")]);
+        let _ = fill(&mut board, 0..4);
+        assert!(crate::board::for_tests::read(&mut board, 0).is_ok());
+        board.nand_mut().count_until_die_fails();
+        let read = crate::board::for_tests::read(&mut board, 1);
+        assert_eq!(read.map(|(_, version)| version), Ok(Tag::UNREADABLE));
+    }
+
+    /// Pages of two types; the flash page that gathers is the first of its block, or the second.
+    #[test]
+    fn a_flash_page_that_is_finished_early_takes_the_time_of_its_type() {
+        for (units, first, time) in [(2, 0, 100_000), (6, 100_000, 200_000)] {
+            let mut board = small(&[("timing.program_pages", "100us,200us")]);
+            let _ = fill(&mut board, 0..units);
+            let block = board.geometry().block_of(Ppn(0));
+            let done = board.finish_flash_page(block, Cause::Host, When::START);
+            assert_eq!(board.nand().clock().completion(done), first + time);
+            assert_eq!(board.nand().state().block(block).top, units.next_multiple_of(4));
+        }
+    }
 }

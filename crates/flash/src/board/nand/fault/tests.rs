@@ -114,3 +114,69 @@ fn a_window_says_which_pages_it_takes_or_that_it_is_full() {
     assert!(said(16, 20).contains("takes pages from 16 to 19 now"));
     assert!(said(20, 20).contains("zone 2 is full"));
 }
+
+/// The next draw is below the limit, or it is the limit.
+#[test]
+fn a_draw_fails_that_is_below_its_limit() {
+    let draw = |purpose| Rng::new(1, purpose).next_u64();
+    for (more, expected) in [(0, Verdict::Works), (1, Verdict::Fails)] {
+        let mut plan = plan(|settings| settings.erase_failure_rate = 1.0);
+        plan.erase_limit = draw(Purpose::Fault) + more;
+        assert_eq!(plan.on_erase(), expected);
+    }
+    let drawn = draw(Purpose::ReadFault);
+    for (error, retry, expected) in [
+        (drawn, drawn, ReadVerdict::Works),
+        (drawn, drawn + 1, ReadVerdict::Retried(1)),
+        (drawn + 1, drawn + 1, ReadVerdict::Uncorrectable),
+    ] {
+        let mut plan = plan(|settings| settings.read_retries = 1);
+        (plan.reads.armed, plan.reads.error_limit, plan.reads.retry_limit) = (true, error, retry);
+        assert_eq!(plan.on_read(|| false, 0), expected);
+    }
+}
+
+/// Programs between them change nothing about which erases fail.
+#[test]
+fn what_cannot_fail_draws_nothing() {
+    let erases = |programs| {
+        let mut plan = plan(|settings| settings.erase_failure_rate = 0.5);
+        [(); 64].map(|()| {
+            (0..programs).for_each(|_| assert_eq!(plan.on_program(true), Verdict::Works));
+            plan.on_erase() == Verdict::Fails
+        })
+    };
+    assert_eq!(erases(3), erases(0));
+    assert!(erases(0).contains(&true) && erases(0).contains(&false));
+}
+
+#[test]
+fn nobody_asks_whether_a_page_is_lost_where_no_read_fails() {
+    let mut plan = plan(|_| ());
+    assert_eq!(plan.on_read(|| panic!("it was asked"), 0), ReadVerdict::Works);
+}
+
+#[test]
+fn a_read_that_fails_for_good_was_retried_as_often_as_the_settings_say() {
+    let plan = plan(|settings| settings.read_retries = 7);
+    assert_eq!(plan.read_retries(), 7);
+}
+
+/// Two programs are counted from when measuring begins, and a die that failed fails once.
+#[test]
+fn a_die_that_is_to_fail_fails_so_many_programs_behind_the_beginning_of_measuring() {
+    let mut plan = plan(|settings| {
+        settings.failing_die = crate::settings::Optional(Some(5));
+        settings.die_fails_after = 2;
+    });
+    assert_eq!((plan.on_program(true), plan.is_quiet()), (Verdict::Works, true));
+    plan.count_until_die_fails();
+    assert!(!plan.is_quiet());
+    let failed = [(); 4].map(|()| {
+        assert_eq!(plan.on_program(true), Verdict::Works);
+        plan.failed_die()
+    });
+    assert_eq!(failed, [None, None, Some(5), Some(5)]);
+    plan.count_until_die_fails();
+    assert_eq!(plan.die_fails_in, None);
+}
