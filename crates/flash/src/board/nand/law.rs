@@ -232,11 +232,15 @@ mod tests {
         state.block_mut(BlockId(2)).read_only = true;
         state.block_mut(BlockId(3)).retired = true;
         state.block_mut(BlockId(4)).undefined = true;
+        // A program failed, then an erase; of another the erase was interrupted after that.
+        (state.block_mut(BlockId(5)).read_only, state.block_mut(BlockId(5)).retired) = (true, true);
+        (state.block_mut(BlockId(6)).read_only, state.block_mut(BlockId(6)).undefined) =
+            (true, true);
         let said = |page| refused(|| program(&geometry, &state, ProgramOrder::Off, Ppn(page)));
         assert_eq!((said(31), said(0)), (String::new(), String::new()));
         assert_eq!(said(5), "program of page 5 (block 1, offset 1): it is not erased");
         assert_eq!(said(32), "program of page 32: beyond the 32 pages");
-        for page in [8, 13, 16] {
+        for page in [8, 13, 16, 20, 24] {
             let why = "the block is retired, read-only or undefined";
             assert!(said(page).ends_with(why), "{}", said(page));
         }

@@ -75,7 +75,8 @@ impl Nand {
             }
             OobRead::Written(oob) => StoredPage::Data {
                 oob,
-                tag: self.state.tag(ppn),
+                // A pad has no version; what memory keeps of one is where its words are.
+                tag: if oob.kind.is_host_data() { self.state.tag(ppn) } else { Tag(0) },
                 sectors: self.state.mask(ppn),
                 unreadable: self.state.is_unreadable(ppn),
             },
@@ -119,7 +120,9 @@ impl Nand {
                     return Err(format!("page {ppn} cannot be {oob:?}"));
                 }
                 self.advance_to(ppn, oob)?;
-                self.state.store(ppn, oob, tag.0);
+                // That of a pad would be taken for a place of words.
+                let tag = if oob.kind.is_host_data() { tag.0 } else { 0 };
+                self.state.store(ppn, oob, tag);
                 self.state.set_mask(ppn, sectors);
                 if unreadable {
                     self.state.set_unreadable(ppn);
@@ -204,6 +207,8 @@ mod tests {
     use super::*;
     use crate::board::Board;
     use crate::board::for_tests::{board, erase, write, write_words};
+    use crate::board::nand::fault::CutOutcome;
+    use crate::meter::Cause;
 
     /// 28 logical pages on eight blocks of four.
     const SMALL: [(&str, &str); 2] =
@@ -238,7 +243,12 @@ mod tests {
             StoredPage::Torn,
             data(0, PageKind::Data, 1),
             StoredPage::Data { oob: lost, tag: Tag(8), sectors: 0b101, unreadable: true },
-            data(3, PageKind::Pad, 2),
+            StoredPage::Data {
+                oob: oob(3, PageKind::Pad, 2),
+                tag: Tag(0),
+                sectors: u64::MAX,
+                unreadable: false,
+            },
             StoredPage::Words { oob: map, words: Some(&words) },
             StoredPage::Words { oob: oob(1, PageKind::Checkpoint, 13), words: None },
         ];
@@ -269,6 +279,37 @@ mod tests {
         assert_eq!(told(&board), Some(vec![4, 5, 0]));
         board.nand_mut().invalidate(Ppn(0));
         assert_eq!(told(&board), None);
+    }
+
+    /// The power goes when a pad is programmed, behind a page of a map: until a recovery is over it
+    /// keeps a place for words, which was put back as its version and taken for a place that the
+    /// other device gives back with it.
+    #[test]
+    fn a_pad_is_put_back_without_a_place_for_words() {
+        for version in [None, Some(Tag(1))] {
+            let mut board = small(&[]);
+            assert!(write_words(&mut board, 4, &[6]).is_ok());
+            board.nand_mut().faults_mut().cut_power_after(0, CutOutcome::Done);
+            let (what, words) = ((PageKind::Pad, 0), Payload::Words(&[]));
+            let cut = board.program_payload(Ppn(5), what, words, Cause::Pad, When::START);
+            assert!(cut.is_err() && board.nand().has_payload(Ppn(5)));
+            let mut other = small(&[]);
+            assert_eq!(put(&mut other, 4, board.nand().stored_page(Ppn(4))), "");
+            let pad = match board.nand().stored_page(Ppn(5)) {
+                StoredPage::Data { oob, tag, sectors, unreadable } => {
+                    StoredPage::Data { oob, tag: version.unwrap_or(tag), sectors, unreadable }
+                }
+                page => panic!("{page:?}"),
+            };
+            assert_eq!(put(&mut other, 5, pad), "");
+            other.nand_mut().cut_power();
+            other.power_on();
+            other.nand_mut().revalidate(Ppn(4));
+            other.end_recovery();
+            let nand = other.nand();
+            assert_eq!((nand.payload_pages(), nand.has_payload(Ppn(5))), (1, false));
+            assert_eq!(nand.payload(Ppn(4))[0], 6);
+        }
     }
 
     #[test]
