@@ -8,6 +8,8 @@
 
 mod collect;
 #[cfg(test)]
+mod collect_tests;
+#[cfg(test)]
 mod tests;
 
 use super::lines::{ALL, Open};

@@ -14,11 +14,21 @@
 //! works takes no data. What parity is, and what is read from it, the gate knows
 //! (`flash/board/nand/rain.rs`). Rules and open points: `docs/papers/lines.md`.
 
+#[cfg(test)]
+pub(super) mod bench_tests;
 mod check;
 mod parity;
+#[cfg(test)]
+mod parity_tests;
 mod repair;
+#[cfg(test)]
+mod repair_tests;
 mod restart;
+#[cfg(test)]
+mod restart_tests;
 mod slots;
+#[cfg(test)]
+mod slots_tests;
 
 use super::{Frontier, PageSpace, Stream};
 use crate::parts::alloc::AllocUnit;

@@ -12,7 +12,11 @@
 //! the gate knows. Rules and open points: `docs/papers/slc_cache.md`.
 
 mod fold;
+#[cfg(test)]
+mod fold_tests;
 mod restart;
+#[cfg(test)]
+mod restart_tests;
 pub mod settings;
 
 use std::collections::VecDeque;

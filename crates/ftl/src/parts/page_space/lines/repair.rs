@@ -198,7 +198,7 @@ impl PageSpace {
     }
 
     /// Free lines without room are none any more.
-    fn measure_free_lines(&mut self, nand: &Nand) {
+    pub(super) fn measure_free_lines(&mut self, nand: &Nand) {
         let Some(lines) = &mut self.lines else { return };
         let plane = &mut self.planes[ALL.index()];
         let mut kept = Vec::new();

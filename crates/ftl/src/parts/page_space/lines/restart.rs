@@ -29,7 +29,7 @@ impl Lines {
     }
 
     /// Whether an interrupted erase has left a part of a line: it is not as it was filled.
-    fn is_torn(&self, nand: &Nand, line: BlockId) -> bool {
+    pub(super) fn is_torn(&self, nand: &Nand, line: BlockId) -> bool {
         if self.book.blocks(line).any(|block| nand.state().block(block).undefined) {
             return true;
         }
@@ -53,7 +53,7 @@ impl Lines {
     }
 
     /// Where a line is written on: in the stripe that was written last, or behind it.
-    fn find_end(&self, nand: &Nand, line: BlockId) -> (Open, bool) {
+    pub(super) fn find_end(&self, nand: &Nand, line: BlockId) -> (Open, bool) {
         let top = |column| self.top(nand, line, column);
         let columns = || 0..self.per_line;
         let rows = columns().map(top).max().unwrap_or(0);

@@ -46,8 +46,7 @@ impl PageSpace {
         let mut when = after;
         for _ in 0..self.blocks_per_plane {
             let (limit, used) = self.cache_blocks(plane);
-            let most = part(limit, high).max(u32::from(limit > 0));
-            if used == 0 || used < most && self.cache_can_open(plane) {
+            if used == 0 || used < part(limit, high) && self.cache_can_open(plane) {
                 break;
             }
             when = self.make_fold_room(board, owner, plane, when)?;
@@ -68,11 +67,10 @@ impl PageSpace {
         if self.cache_can_open(plane) || !self.cache_has_dead(plane) {
             return Ok(after);
         }
+        // That one comes before all others.
         match self.cache_victim(board.nand(), plane, false) {
-            Some(victim) if board.nand().valid_pages(victim) == 0 => {
-                self.fold(board, owner, (victim, u32::MAX), Cause::Fold, after)
-            }
-            _ => Ok(after),
+            Some(dead) => self.fold(board, owner, (dead, u32::MAX), Cause::Fold, after),
+            None => Ok(after),
         }
     }
 
@@ -137,7 +135,7 @@ impl PageSpace {
 
     /// The block that is folded next, unless the free blocks do not hold what that writes: then the
     /// one with the fewest valid pages, if they hold those.
-    fn fitting_victim<O: PageOwner>(
+    pub(super) fn fitting_victim<O: PageOwner>(
         &self,
         board: &Board,
         owner: &mut O,
@@ -157,7 +155,12 @@ impl PageSpace {
 
     /// The block that is folded next, by policy: one without a valid page, which costs an erase
     /// alone, then one that was begun.
-    fn cache_victim(&self, nand: &Nand, plane: PlaneId, dynamic: bool) -> Option<BlockId> {
+    pub(super) fn cache_victim(
+        &self,
+        nand: &Nand,
+        plane: PlaneId,
+        dynamic: bool,
+    ) -> Option<BlockId> {
         let slc = self.slc.as_ref()?;
         let cache = &slc.planes[plane.index()];
         let is_wanted = |block: &BlockId| !dynamic || !slc.is_static(*block, plane);
@@ -191,7 +194,12 @@ impl PageSpace {
     }
 
     /// Whether the free blocks hold what folding a block writes.
-    fn fold_fits<O: PageOwner>(&self, board: &Board, owner: &mut O, victim: BlockId) -> bool {
+    pub(super) fn fold_fits<O: PageOwner>(
+        &self,
+        board: &Board,
+        owner: &mut O,
+        victim: BlockId,
+    ) -> bool {
         let valid = board.nand().valid_pages(victim);
         if valid == 0 && !owner.waits_for_every_erase() {
             return true;

@@ -76,3 +76,17 @@ impl SlcSettings {
         self.static_blocks > 0 || self.dynamic_share > 0.0
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn either_kind_of_block_makes_a_cache() {
+        let cache = |static_blocks, dynamic_share| {
+            SlcSettings { static_blocks, dynamic_share, ..SlcSettings::default() }.is_on()
+        };
+        assert!(!cache(0, 0.0));
+        assert!(cache(1, 0.0) && cache(0, 0.01) && cache(2, 1.0));
+    }
+}
