@@ -8,8 +8,6 @@
 
 mod collect;
 #[cfg(test)]
-mod collect_tests;
-#[cfg(test)]
 mod tests;
 
 use super::lines::{ALL, Open};

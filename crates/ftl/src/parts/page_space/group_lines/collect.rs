@@ -12,6 +12,9 @@
 //! a power cut that left no line free, this comes before the host takes the room that collection
 //! needs.
 
+#[cfg(test)]
+mod tests;
+
 use super::super::lines::ALL;
 use super::super::{PageOwner, PageSpace, Stream};
 use super::{MapPages, What};

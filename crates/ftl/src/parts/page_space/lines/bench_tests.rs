@@ -32,6 +32,8 @@ pub struct Map {
     pub asked: u32,
     pub parts_moved: u32,
     pub waits: bool,
+    /// Pages of which a version that is valid on flash was superseded without a look at the map.
+    pub superseded: Vec<u32>,
     /// What it says instead of that it has written.
     pub refuses: Option<Fault>,
     /// Logical numbers of the pages of the host that moved.
@@ -45,6 +47,16 @@ impl PageOwner for Map {
 
     fn most_map_writes(&self, _: &PageSpace, _: BlockId, _: u32) -> u32 {
         self.most
+    }
+
+    fn wants(&mut self, kind: PageKind, logical: u32, _: Ppn) -> bool {
+        let known = self.superseded.iter().position(|&page| kind.is_host_data() && page == logical);
+        // It is found out once.
+        known.map(|place| self.superseded.remove(place)).is_none()
+    }
+
+    fn wants_all(&self) -> bool {
+        self.superseded.is_empty()
     }
 
     fn waits_for_every_erase(&self) -> bool {

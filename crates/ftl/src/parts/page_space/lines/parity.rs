@@ -79,11 +79,6 @@ impl Lines {
         let is_open = open.row < self.rows;
         is_open.then(|| self.page(nand, line, (open.row, open.first, 0)))
     }
-
-    /// Whether the present stripe of an open line has room for another page of data.
-    fn takes_more(&self, open: &Open) -> bool {
-        open.row < self.rows && open.column < open.first + self.width
-    }
 }
 
 /// A stripe was completed without parity: its pages that no other parity covers, once.
@@ -212,7 +207,8 @@ impl PageSpace {
         loop {
             let lines = self.lines.as_ref().expect("a space of lines");
             let open = lines.open[stream.index()];
-            if !lines.takes_more(&open) || Some((open.row, open.first)) != row {
+            // A page that fills it up goes on to the next one.
+            if Some((open.row, open.first)) != row {
                 return Ok(done);
             }
             let (padded, is_done) = self.pad_slot(board, (line, stream), after)?;

@@ -148,7 +148,8 @@ impl PageSpace {
         while moved < most {
             let lines = self.lines.as_ref().expect("a space of lines");
             let next = match single {
-                Some(page) => Some(page).filter(|_| moved == 0),
+                // Once: it may be superseded, and is dropped then.
+                Some(page) => Some(page).filter(|&page| board.nand().state().is_valid(page)),
                 None => lines.next_on_failed(board.nand(), line),
             };
             let Some(page) = next else { break };

@@ -149,7 +149,7 @@ impl PageSpace {
         let (open, is_full) = lines.find_end(board.nand(), line);
         lines.used_room += u64::from(lines.book.room(line));
         self.stream_of[line.index()] = stream.mark();
-        if is_torn || open.row >= lines.rows && !is_full {
+        if is_torn || open.row >= lines.rows {
             let found = self.found_stream(ALL, stream, false);
             self.stream_of[line.index()] = found.mark();
             full.push(line);

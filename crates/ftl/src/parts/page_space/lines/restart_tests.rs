@@ -1,10 +1,11 @@
 //! Lines as a power cut leaves them: drawn, and found again.
 
-use super::bench_tests::{Bench, rng};
+use super::bench_tests::{Bench, rng, settings};
 use super::{Open, Stream};
+use crate::parts::zone_rules::ZoneRules;
 use ftlab_flash::board::nand::fault::CutOutcome;
 use ftlab_flash::board::when::When;
-use ftlab_flash::meter::{Cause, Level};
+use ftlab_flash::meter::{BlockRole, Cause, Event, Level};
 use ftlab_flash::units::BlockId;
 
 const STRIPE: (&str, &str) = ("rain.stripe", "4");
@@ -67,6 +68,8 @@ fn the_second_stripe_of_a_row_follows_the_first() {
     assert_eq!(open(&["dddP...."]), (false, at(0, 4, 4, Some(7), 0), false));
     assert_eq!(open(&["dddPd..."]), (false, at(0, 4, 5, Some(7), 1), false));
     assert_eq!(open(&["dddPddd."]), (false, at(0, 4, 8, Some(7), 3), true));
+    // The first stripe lacks its parity still.
+    assert_eq!(open(&["ddd....."]), (false, at(0, 0, 4, Some(3), 3), true));
     assert_eq!(open(&["dddPdddP"]), (false, at(1, 0, 0, Some(3), 0), false));
 }
 
@@ -226,4 +229,90 @@ fn power_cuts_at_every_operation_lose_nothing() {
             bench.read_all();
         }
     }
+}
+
+/// Parity that failed leaves its stripe without, which is told though the power went before.
+#[test]
+fn a_stripe_that_lost_its_parity_is_told_after_a_power_cut() {
+    let mut bench = drawn(&[STRIPE, LAST], &["dddF"]);
+    bench.cut();
+    bench.audit();
+    assert_eq!(bench.count(Event::UnprotectedPages), 3);
+    let next = bench.write(90);
+    assert_eq!(bench.slot_of(next), (0, 0, 1, 0));
+    bench.audit();
+}
+
+/// Lines that were never touched are taken in their order, but for those without a good block.
+#[test]
+fn untouched_lines_stay_what_they_were() {
+    // All blocks of the first, the third and the last line.
+    let bad = "0,2,11,12,14,23,24,26,35,36,38,47";
+    let mut bench = Bench::of_lines(&[("nand.factory_bad_blocks", bad)]);
+    bench.draw(1, &["dddd"; 4]);
+    bench.cut();
+    bench.audit();
+    assert_eq!((bench.free(0), bench.space.planes[0].retired), (8, 3));
+    let next = bench.write(90);
+    assert_eq!(bench.slot_of(next), (3, 0, 0, 0));
+    bench.audit();
+}
+
+/// Nobody can tell where its next page would go.
+#[test]
+fn a_torn_line_is_not_written_on() {
+    let mut bench = drawn(&[], &[".d.."]);
+    bench.cut();
+    bench.audit();
+    assert_eq!((bench.open_of(Stream::Data), bench.valid(0)), (None, 1));
+    assert!(bench.space.planes[0].victims.has(BlockId(0)));
+}
+
+/// A line that stands between two stripes is closed as it is.
+#[test]
+fn a_line_between_stripes_needs_no_parity() {
+    let mut bench = Bench::of_lines(&[STRIPE, LAST]);
+    bench.draw(0, &["dddP"]);
+    bench.draw(1, &["dd.."]);
+    bench.cut();
+    bench.audit();
+    assert_eq!(bench.open_of(Stream::Data), Some(BlockId(1)));
+    assert_eq!([bench.row(0, 1), bench.row(1, 0)], ["....", "dd.."]);
+    assert_eq!(bench.programs(Cause::Parity), 1);
+}
+
+/// Zones of four channels: one that is erased is empty, and the host does not reset it again.
+#[test]
+fn an_empty_zone_is_not_reset_after_a_power_cut() {
+    let mut config = settings(&[("alloc.unit", "line")]);
+    config.zones = Some(ZoneRules {
+        channels: 4,
+        rows: 4,
+        max_open: 14,
+        copy_in_device: false,
+        raw: false,
+        finish_after_cut: false,
+    });
+    let mut bench = Bench::of(config);
+    bench.draw(0, &["d..."]);
+    bench.draw(1, &["d..."]);
+    let page = bench.map.pages[0].expect("it was drawn");
+    let _ = bench.board.nand_mut().discard(page);
+    let erased = bench.board.erase(BlockId(0), BlockRole::Data, Cause::Gc, When::START);
+    assert!(erased.is_ok());
+    bench.cut();
+    bench.audit();
+    assert_eq!((bench.count(Event::ZoneResets), bench.free(0)), (0, 11));
+}
+
+/// A placement policy counts the pages that are found, as it would those that are written.
+#[test]
+fn a_policy_hears_of_the_pages_that_are_found() {
+    let pairs = [("gc.placement", "sepbit"), ("device.blocks_per_plane", "40")];
+    let mut bench = Bench::of_lines(&pairs);
+    bench.write_any(120, 60, &mut rng());
+    bench.cut();
+    bench.audit();
+    bench.write_any(120, 60, &mut rng());
+    bench.read_all();
 }

@@ -80,12 +80,9 @@ impl Lines {
         }
     }
 
-    /// Moves on to the next column of the stripe that takes data, if need be; behind the stripe
-    /// when there is none.
+    /// At the first unit of a flash page: moves on to the next column of the stripe that takes data,
+    /// if need be; behind the stripe when there is none.
     pub(super) fn settle(&self, nand: &Nand, line: BlockId, open: &mut Open) {
-        if open.unit > 0 {
-            return;
-        }
         let end = (open.column / self.width + 1) * self.width;
         while open.column < end
             && (open.parity == Some(open.column) || !self.works(nand, line, open.column))

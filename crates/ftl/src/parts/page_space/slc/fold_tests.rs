@@ -120,6 +120,8 @@ fn a_policy_says_which_block_is_folded() {
     assert_eq!(folded_first("cost_benefit", &[]), [0, 1, 2, 3], "the first of equals");
     // Twice as old at least, a third of the benefit by pages: the last page is just written.
     assert_eq!(folded_first("cost_benefit", &[0, 10, 11]), [1, 2, 3]);
+    // As much of each, and one is half as old.
+    assert_eq!(folded_first("cost_benefit", &[0, 4]), [1, 2, 3]);
     // 1 / 3 of an age of eight or nine, against one of four or five.
     assert_eq!(folded_first("cost_benefit", &[0, 4, 5]), [6, 7]);
 }
@@ -381,4 +383,36 @@ fn whatever_the_cache_is_it_holds_what_was_written() {
         }
         bench.read_all();
     }
+}
+
+/// Of the blocks that came from the free ones: the other one has one valid page.
+#[test]
+fn a_block_that_was_set_aside_is_not_given_back_for_want_of_others() {
+    let mut bench = bench("1", &[("slc.dynamic_share", "0.15")]);
+    bench.write_all(0..22);
+    bench.space.close_cache(bench.board.nand(), PLANE);
+    // Two pages are left in the dense frontier.
+    assert_eq!((bench.count(Event::SlcFullPages), bench.free(0)), (10, 16));
+    forget(&mut bench, [0, 1, 2, 8, 9]);
+    (bench.map.most, bench.map.counted) = (16 * 12, 16 * 12);
+    let Bench { board, space, map, .. } = &mut bench;
+    assert_eq!(space.fitting_victim(board, map, (PLANE, true)), Some(BlockId(2)));
+    assert_eq!(space.fitting_victim(board, map, (PLANE, false)), Some(BlockId(0)));
+}
+
+/// A dense block of garbage is there, and two blocks are free: it goes before a fold takes a page.
+#[test]
+fn a_fold_has_garbage_collected_first_where_blocks_are_short() {
+    let collected = |free: u32| {
+        let mut bench = bench("2", &[FIRST, BRIM]);
+        bench.write_all(0..32);
+        assert_eq!(bench.programs(Cause::Fold), 24, "two dense blocks are full");
+        forget(&mut bench, 0..12);
+        while bench.free(0) > free {
+            let _ = bench.space.planes[0].free.take();
+        }
+        bench.write_all(32..33);
+        bench.board.meter().erases_by_cause(Cause::Gc)
+    };
+    assert_eq!((collected(3), collected(2)), (0, 1));
 }
