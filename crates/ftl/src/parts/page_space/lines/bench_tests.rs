@@ -13,7 +13,7 @@ use ftlab_flash::meter::{Cause, Event, Level};
 use ftlab_flash::request::{PageIo, RequestShape};
 use ftlab_flash::rng::{Purpose, Rng};
 use ftlab_flash::settings::Groups as _;
-use ftlab_flash::units::{BlockId, Lpn, Nanos, PlaneId, Ppn, Tag};
+use ftlab_flash::units::{BlockId, Lpn, PlaneId, Ppn, Tag};
 
 pub type Pairs<'a> = &'a [(&'a str, &'a str)];
 
@@ -105,8 +105,6 @@ pub struct Bench {
     pub request: u32,
     /// How data is divided, where it is.
     rules: Option<GroupRules>,
-    /// When all was done that the host waited for.
-    pub now: When,
 }
 
 /// Four dies of twelve blocks of four pages, of which 96 are logical.
@@ -137,8 +135,8 @@ impl Bench {
         let space = PageSpace::new(&board, &config, THRESHOLD, 1);
         let pages = board.geometry().logical_pages as usize;
         let map = Map { pages: vec![None; pages], parts: vec![None; 16], ..Map::default() };
-        let (versions, now) = (vec![0; pages], When::START);
-        Bench { config, board, space, map, versions, last: 0, request: 1, rules: None, now }
+        let versions = vec![0; pages];
+        Bench { config, board, space, map, versions, last: 0, request: 1, rules: None }
     }
 
     /// Data is divided in groups from now on.
@@ -166,13 +164,12 @@ impl Bench {
         let place = (plane, space.host_stream(board, &io));
         let ready = space.make_room(board, map, place, When::START)?;
         let old = map.pages[io.lpn.index()];
-        let (new, done) = space.write(board, place, (&io, PageKind::Data, old), ready)?;
+        let (new, _) = space.write(board, place, (&io, PageKind::Data, old), ready)?;
         if let Some(old) = old {
             space.invalidate(board, old);
         }
         map.pages[io.lpn.index()] = Some(new);
         self.versions[io.lpn.index()] = self.last;
-        self.now = done;
         Ok(new)
     }
 
@@ -364,10 +361,6 @@ impl Bench {
 
     pub fn level(&self, level: Level) -> Option<u64> {
         self.board.meter().level_now(level)
-    }
-
-    pub fn ends(&self, when: When) -> Nanos {
-        self.board.nand().clock().completion(when)
     }
 
     pub fn free(&self, plane: u32) -> u32 {

@@ -47,7 +47,7 @@ fn parity_that_fails_goes_to_the_next_page() {
     bench.write_all(0..2);
     bench.board.nand_mut().faults_mut().fail_program_after(0);
     let _ = bench.flush();
-    assert_eq!(bench.row(0, 0), "ddxP");
+    assert_eq!([bench.row(0, 0), bench.row(0, 1)], ["ddxP", "...."]);
     bench.audit();
     bench.write_all(2..4);
     bench.audit();

@@ -248,7 +248,8 @@ fn a_stripe_that_lost_its_parity_is_told_after_a_power_cut() {
 fn untouched_lines_stay_what_they_were() {
     // All blocks of the first, the third and the last line.
     let bad = "0,2,11,12,14,23,24,26,35,36,38,47";
-    let mut bench = Bench::of_lines(&[("nand.factory_bad_blocks", bad)]);
+    let fifo = ("alloc.policy", "fifo");
+    let mut bench = Bench::of_lines(&[("nand.factory_bad_blocks", bad), fifo]);
     bench.draw(1, &["dddd"; 4]);
     bench.cut();
     bench.audit();
@@ -308,7 +309,7 @@ fn an_empty_zone_is_not_reset_after_a_power_cut() {
 /// A placement policy counts the pages that are found, as it would those that are written.
 #[test]
 fn a_policy_hears_of_the_pages_that_are_found() {
-    let pairs = [("gc.placement", "sepbit"), ("device.blocks_per_plane", "40")];
+    let pairs = [("gc.placement", "sfs"), ("device.blocks_per_plane", "40")];
     let mut bench = Bench::of_lines(&pairs);
     bench.write_any(120, 60, &mut rng());
     bench.cut();

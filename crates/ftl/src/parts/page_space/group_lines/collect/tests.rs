@@ -483,3 +483,28 @@ fn a_group_borrows_what_a_collection_has_made() {
         assert_eq!((erases(&bench), current(&bench)), (4, selected), "{borrow}, {stream:?}");
     }
 }
+
+/// After a power cut every group goes on with its half-written line; a full one is closed, and so is
+/// one that is torn.
+#[test]
+fn groups_go_on_where_they_were_written() {
+    let closed = |bench: &Bench| bench.space.groups.as_ref().expect("groups").closed.clone();
+    let mut bench = bench(RULES, &[]);
+    bench.write_all(0..4);
+    bench.write_all(16..18);
+    bench.write_all(32..48);
+    bench.cut();
+    bench.audit();
+    assert_eq!(closed(&bench), [2]);
+    for (page, slot) in [(4, (0, 0, 1, 0)), (18, (1, 2, 0, 0)), (5, (0, 1, 1, 0))] {
+        let next = bench.write(page);
+        assert_eq!(bench.slot_of(next), slot, "page {page}");
+    }
+    bench.audit();
+    bench.read_all();
+    let mut bench = self::bench(RULES, &[]);
+    bench.draw(0, &[".d.."]);
+    bench.cut();
+    bench.audit();
+    assert_eq!(closed(&bench), [0]);
+}
