@@ -329,6 +329,7 @@ impl Dftl {
         Ok(loaded)
     }
 
+    #[inline(always)]
     fn load(&mut self, board: &mut Board, part: u32, after: When) -> Result<When, Fault> {
         match self.settings.map_read_xfer {
             MapTransfer::Page => self.base.load(board, part, after),
@@ -361,6 +362,7 @@ impl Dftl {
     /// The policy's victim leaves before the new entry comes; under `dftl.writeback =
     /// after_completion` a changed one waits to be written, and the request waits for a write only
     /// for want of a place.
+    #[inline(always)]
     fn make_room(&mut self, board: &mut Board, after: When) -> Result<When, Fault> {
         let cmt = &self.base.map.cache;
         if !cmt.is_full() {

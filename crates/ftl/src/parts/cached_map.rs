@@ -284,7 +284,7 @@ impl<C: MapCache> CachedMap<C> {
     }
 
     /// Adds a cached entry to the edits of its translation page, which has been read.
-    #[inline]
+    #[inline(always)]
     fn edit_from_cache(&mut self, space: &mut PageSpace, board: &mut Board, lpn: Lpn) {
         self.resolve(space, board, lpn);
         let place = self.translation.part_of(lpn).1;

@@ -91,7 +91,8 @@ pub fn program_run(
         at.1 + count <= geometry.pages_per_block,
         "program of pages {first} to {last}: they are not of one block"
     );
-    if !state.are_free(first, count) {
+    // Above the highest page that was programmed all are erased.
+    if at.1 < state.block(at.0).top && !state.are_free(first, count) {
         let taken = (first.0..=last).map(Ppn).find(|&ppn| !state.is_free(ppn));
         refuse_program(geometry, state, order, taken.unwrap_or(first));
     }
