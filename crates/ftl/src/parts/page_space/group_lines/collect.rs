@@ -13,6 +13,8 @@
 //! needs.
 
 #[cfg(test)]
+mod room_tests;
+#[cfg(test)]
 mod tests;
 
 use super::super::lines::ALL;

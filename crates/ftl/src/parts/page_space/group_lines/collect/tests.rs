@@ -5,9 +5,10 @@ use super::super::GroupRules;
 use super::*;
 
 /// Groups of sixteen pages, as many as a line holds.
-const RULES: GroupRules = GroupRules { pages: 16, most_lines: 4, free_lines: 3, borrow: true };
+pub(super) const RULES: GroupRules =
+    GroupRules { pages: 16, most_lines: 4, free_lines: 3, borrow: true };
 
-fn bench(rules: GroupRules, more: Pairs<'_>) -> Bench {
+pub(super) fn bench(rules: GroupRules, more: Pairs<'_>) -> Bench {
     Bench::of_lines(more).divide(rules)
 }
 
@@ -80,31 +81,26 @@ fn a_group_is_not_collected_for_nothing() {
 }
 
 /// So many lines are left free.
-fn leave_free(bench: &mut Bench, count: u32) {
+pub(super) fn leave_free(bench: &mut Bench, count: u32) {
     while bench.free(0) > count {
         let _ = bench.space.planes[0].free.take();
     }
 }
 
-fn forget(bench: &mut Bench, pages: impl IntoIterator<Item = u32>) {
+pub(super) fn forget(bench: &mut Bench, pages: impl IntoIterator<Item = u32>) {
     pages.into_iter().for_each(|page| bench.forget(page));
 }
 
-fn close(bench: &mut Bench, stream: Stream) {
+pub(super) fn close(bench: &mut Bench, stream: Stream) {
     bench.space.close(bench.board.nand(), ALL, stream);
 }
 
-fn current(bench: &Bench) -> u32 {
+pub(super) fn current(bench: &Bench) -> u32 {
     bench.space.groups.as_ref().expect("groups").current
 }
 
-fn erases(bench: &Bench) -> u64 {
+pub(super) fn erases(bench: &Bench) -> u64 {
     bench.board.meter().total_erases()
-}
-
-fn make_room(bench: &mut Bench, stream: Stream, first: bool) -> Result<When, Fault> {
-    let Bench { board, space, map, .. } = bench;
-    space.make_group_room(board, map, (stream, first), When::START)
 }
 
 #[test]
@@ -267,7 +263,7 @@ fn what_was_collected_is_enough() {
 
 /// Group 1 has one line, without a valid page; group 0 a closed one with four and an open one with
 /// room for twelve.
-fn two_lines_of_a_group(rules: GroupRules) -> Bench {
+pub(super) fn two_lines_of_a_group(rules: GroupRules) -> Bench {
     let mut bench = bench(rules, &[]);
     bench.write_all(16..32);
     close(&mut bench, Stream::Data);
@@ -385,103 +381,6 @@ fn a_group_is_collected_at_so_many_lines_beside_those_that_it_needs() {
     assert_eq!((bench.count(Event::GroupsCollected), erases(&bench)), (0, 0));
     bench.write_all(0..1);
     assert_eq!((bench.count(Event::GroupsCollected), erases(&bench)), (1, 16));
-}
-
-/// A power cut that left lines free is none that anybody has to hurry for.
-#[test]
-fn after_a_cut_the_first_page_collects_where_no_line_is_free() {
-    for (free, erased) in [(12, 0), (1, 0), (0, 4)] {
-        let mut bench = two_lines_of_a_group(RULES);
-        bench.map.most = 0;
-        leave_free(&mut bench, free);
-        let _ = make_room(&mut bench, Stream::Data, true).expect("there is room");
-        assert_eq!((erases(&bench), current(&bench)), (erased, 0), "{free} lines are free");
-    }
-    // Nor where it is not the first, nor for the sake of free lines, as long as its group has room.
-    for (borrow, free) in [(true, 0), (false, 1)] {
-        let mut bench = two_lines_of_a_group(GroupRules { borrow, ..RULES });
-        leave_free(&mut bench, free);
-        let _ = make_room(&mut bench, Stream::Data, false).expect("there is room");
-        assert_eq!(erases(&bench), 0);
-    }
-}
-
-/// Few lines are free: a group without room borrows before anything is collected; where groups do
-/// not share, or the map asks, lines are collected.
-#[test]
-fn groups_borrow_where_lines_are_short() {
-    let short = |borrow: bool, free: u32, stream: Stream| {
-        let mut bench = bench(GroupRules { borrow, ..RULES }, &[]);
-        for group in [1, 2] {
-            bench.write_all(16 * group..16 * group + 16);
-            forget(&mut bench, 16 * group..16 * group + 12);
-            bench.write_all([16 * group]);
-        }
-        bench.space.write_for(Lpn(0));
-        leave_free(&mut bench, free);
-        let _ = make_room(&mut bench, stream, false).expect("there is room");
-        (erases(&bench), current(&bench))
-    };
-    assert_eq!(short(true, 2, Stream::Data), (0, 1), "the first of those with most room");
-    assert_eq!(short(true, 3, Stream::Data), (0, 0), "a line of its own");
-    assert_eq!(short(false, 2, Stream::Data), (4, 0));
-    assert_eq!(short(true, 2, Stream::Map), (4, 0), "until three lines are free");
-    assert_eq!(short(true, 1, Stream::Map), (8, 0));
-}
-
-/// Nothing is free, and nothing can be collected.
-#[test]
-fn without_a_line_there_is_no_room() {
-    for stream in [Stream::Data, Stream::Map] {
-        let mut bench = bench(GroupRules { borrow: false, ..RULES }, &[]);
-        bench.write_all(16..20);
-        bench.space.write_for(Lpn(0));
-        leave_free(&mut bench, 0);
-        assert!(make_room(&mut bench, stream, false).is_err(), "{stream:?}");
-        let mut bench = self::bench(RULES, &[]);
-        leave_free(&mut bench, 1);
-        assert!(make_room(&mut bench, stream, false).is_ok(), "one is free");
-    }
-}
-
-/// Group 2 has a closed line and an open one, groups 1 and 3 have closed ones of four and six valid
-/// pages, and one line is free. The first gives it back, group 1's moves to a line of its own: the
-/// page of group 1 has room then, a map page still has not.
-#[test]
-fn a_group_stops_where_it_has_room_though_lines_are_short() {
-    for (stream, erased) in [(Stream::Data, 8), (Stream::Map, 12)] {
-        let mut bench = bench(GroupRules { borrow: false, ..RULES }, &[]);
-        bench.write_all(32..48);
-        forget(&mut bench, 32..44);
-        bench.write_all([32]);
-        for (group, valid) in [(1, 4), (3, 6)] {
-            bench.write_all(16 * group..16 * group + 16);
-            close(&mut bench, Stream::Data);
-            forget(&mut bench, 16 * group + valid..16 * group + 16);
-        }
-        bench.space.write_for(Lpn(16));
-        leave_free(&mut bench, 1);
-        let _ = make_room(&mut bench, stream, false).expect("there is room");
-        assert_eq!((erases(&bench), current(&bench)), (erased, 1), "{stream:?}");
-    }
-}
-
-/// Nobody has room until the only closed line has moved to a line of its own group: a page of
-/// another group borrows of that, where groups share.
-#[test]
-fn a_group_borrows_what_a_collection_has_made() {
-    for (borrow, stream, selected) in
-        [(true, Stream::Data, 1), (true, Stream::Map, 0), (false, Stream::Data, 0)]
-    {
-        let mut bench = bench(GroupRules { borrow, ..RULES }, &[]);
-        bench.write_all(16..32);
-        close(&mut bench, Stream::Data);
-        forget(&mut bench, 16..28);
-        bench.space.write_for(Lpn(0));
-        leave_free(&mut bench, 1);
-        let _ = make_room(&mut bench, stream, false).expect("there is room");
-        assert_eq!((erases(&bench), current(&bench)), (4, selected), "{borrow}, {stream:?}");
-    }
 }
 
 /// After a power cut every group goes on with its half-written line; a full one is closed, and so is
