@@ -306,14 +306,21 @@ fn an_empty_zone_is_not_reset_after_a_power_cut() {
     assert_eq!((bench.count(Event::ZoneResets), bench.free(0)), (0, 11));
 }
 
-/// A placement policy counts the pages that are found, as it would those that are written.
+/// Under DAC a page's first write goes to region 0, an update one higher: also that of a page that
+/// was found.
 #[test]
 fn a_policy_hears_of_the_pages_that_are_found() {
-    let pairs = [("gc.placement", "sfs"), ("device.blocks_per_plane", "40")];
+    let pairs = [("gc.placement", "dac"), ("device.blocks_per_plane", "40")];
     let mut bench = Bench::of_lines(&pairs);
     bench.write_any(120, 60, &mut rng());
+    bench.write_all(0..1);
     bench.cut();
     bench.audit();
+    for (page, class) in [(0, 1), (90, 0)] {
+        let io = bench.io(page, 1);
+        let Bench { board, space, .. } = &mut bench;
+        assert_eq!(space.host_stream(board, &io), Stream::of_class(class), "page {page}");
+    }
     bench.write_any(120, 60, &mut rng());
     bench.read_all();
 }
