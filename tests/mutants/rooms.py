@@ -85,6 +85,33 @@ ROOMS = {
         ["block_rewrite.rs", "block_survey.rs", "block_supply.rs", "free_pool.rs"],
         ["block", "bast", "ideal_page"], others=["replacement_block", "waftl", "superblock"]),
     "wear": part(["wear.rs"], ["ideal_page", "bast"]),
+    "placement": part(
+        ["placement/**/*.rs", "placement.rs", "page_space/placing/*.rs", "line_book.rs"], ["ideal_page"],
+        others=["caftl", "zns"]),
+    "map_cache": part(
+        ["map_cache.rs", "cmt/*.rs", "slots.rs", "slots/*.rs", "entry_buffer.rs", "page_runs.rs", "compressed_pages.rs",
+         "cached_blocks.rs", "recent_map_pages.rs", "hot_filter.rs"],
+        ["dftl", "sftl"], others=["cdftl", "tpftl", "cftl", "lazyftl", "hmb"]),
+    "ram_data": part(
+        ["ram_data.rs", "held_pages.rs", "framed_map.rs", "tree_frames.rs", "doubling_levels.rs", "ghost_list.rs",
+         "request_size.rs"],
+        ["treeftl"], others=["aps", "jtl", "leaftl", "zns"]),
+    "log_blocks": part(
+        ["merge_engine.rs", "merge_engine/*.rs", "merge_cost.rs", "random_log.rs", "sequential_area.rs",
+         "sequential_log.rs", "owned_logs.rs", "owned_logs/*.rs", "fast_rules.rs", "striped_log.rs", "second_chance.rs",
+         "recent_pages.rs"],
+        ["bast", "fast"], others=["faster", "kast", "last", "mast", "nk"]),
+    "block_mapped": part(
+        ["block_mapped.rs", "block_map_cache.rs", "block_queues.rs", "block_trims.rs", "data_blocks.rs",
+         "replacement_chains.rs", "superblocks.rs", "history_table.rs", "prediction_record.rs", "self_sizing.rs", "told.rs"],
+        ["block"], others=["adapt", "dac", "replacement_block", "superblock", "waftl"]),
+    "learned": part(["learned.rs", "learned/*.rs"], ["leaftl"]),
+    "values": part(
+        ["values.rs", "sharing_journal.rs", "page_owners.rs", "virtual_pages.rs", "marks.rs", "alloc.rs"], ["caftl"],
+        others=["ca_ssd", "janus"]),
+    "vocabulary": Room(
+        ("crates/ftl/src/*.rs", "crates/ftl/src/settings/*.rs", f"{FTL}/mod.rs", "crates/schemes/src/lib.rs"),
+        (unit("ftl"), device(), *said("ideal_page", "bast", "dftl"))),
     "victim": part(["victim/*.rs"], ["ideal_page"]),
     "clock": Room(
         (f"{FLASH}/board/nand/clock/*.rs",),
@@ -94,6 +121,12 @@ ROOMS = {
         (f"{FLASH}/board/nand/*.rs", f"{FLASH}/board/*.rs", f"{FLASH}/board/nand/state/*.rs"),
         (unit("flash"), unit("ftl"), device(), examples(*SPECIAL),
          *said("ideal_page", "bast", "dftl", *SPECIAL), *conformance("ideal_page", "bast"))),
+    "event_clock": Room((f"{FLASH}/board/nand/clock/event/*.rs",), (unit("flash"), device())),
+    "aging_and_parity": Room(
+        (f"{FLASH}/board/nand/aging/*.rs", f"{FLASH}/board/nand/rain/*.rs"), (unit("flash"), device())),
+    "ground": Room(
+        (f"{FLASH}/*.rs", f"{FLASH}/names/*.rs", f"{FLASH}/settings/*.rs", f"{FLASH}/board/settings/*.rs"),
+        (unit("flash"), device(), *said("ideal_page", "bast", "dftl"))),
     "meter": Room(
         (f"{FLASH}/meter/*.rs",),
         (unit("flash"), device(), *said("ideal_page", "bast", "fast"))),
@@ -101,6 +134,9 @@ ROOMS = {
         ("crates/ssd/src/buffer/*.rs",),
         (unit("ssd"), device(), examples("buffers"), *conformance("ideal_page", "bast"))),
     "host": Room(("crates/ssd/src/host/*.rs",), (unit("ssd"), device())),
+    "ssd": Room(
+        ("crates/ssd/src/*.rs", "crates/ssd/src/ssd/*.rs"),
+        (unit("ssd"), device(), *said("ideal_page", "dftl"), *conformance("ideal_page"))),
 }
 
 
@@ -117,6 +153,14 @@ def room(name, root):
     alike = Trial("ftlab-engine", "device", ("short_way", "duplicate", f"equivalence_{name}"), name)
     own = (unit("schemes", name), examples(name), *said(name), alike, alloc)
     return Room(files, (*own, *conformance(name)))
+
+
+def outside(root):
+    """Sources of the engine that are in no room."""
+    within = {file for name in all_names(root) for file in files(room(name, root), root)}
+    found = {path for crate in ("flash", "ftl", "schemes", "ssd") for path in (root / "crates" / crate / "src").rglob("*.rs")}
+    names = {str(path.relative_to(root)) for path in found if "tests" not in path.parts}
+    return sorted(name for name in names - within if not name.endswith("tests.rs"))
 
 
 def all_names(root):

@@ -90,6 +90,8 @@ def write(judged):
 
 
 def main():
+    if stray := rooms.outside(ROOT):
+        raise SystemExit("in no room of tests/mutants/rooms.py: " + ", ".join(stray))
     entries = json.loads(FILE.read_text())
     noticed = [entry for entry in entries if entry["noticed_by"]]
     mutants = {number: found_again(entry) for number, entry in enumerate(entries, 1)}

@@ -81,7 +81,7 @@ pub struct Dftl {
     settings: DftlSettings,
     /// Whether changed entries that leave are written when the request is done.
     writes_behind: bool,
-    /// Pages programmed from one checkpoint to the next.
+    /// Pages programmed from one checkpoint to the next; the largest number where none is taken.
     checkpoint_interval: u64,
 }
 

@@ -58,7 +58,7 @@ impl PageKind {
         Self::number_holds_words(self as u64)
     }
 
-    /// The same of the kind of this number, whichever that is: no kind is told from another.
+    /// The same of the kind of this number, which is looked up and not made a kind first.
     #[inline]
     pub(super) fn number_holds_words(number: u64) -> bool {
         const WORDS: u64 = 1 << PageKind::Map as u64

@@ -250,8 +250,9 @@ impl Nand {
     #[inline(always)]
     fn hand_over(&mut self, old: Ppn) -> (Slot, BlockId) {
         let (slot, (block, kept)) = self.state.hand_over(old);
+        let slot = Slot::of(old, slot);
         law::invalidate(&self.geometry, old, kept);
-        (Slot::of(old, slot), block)
+        (slot, block)
     }
 
     fn program_payload_with_care(

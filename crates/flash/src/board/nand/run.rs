@@ -23,7 +23,7 @@ impl Nand {
     /// together, because some do and some do not.
     pub fn hold_words(&self, block: BlockId) -> Option<bool> {
         let known = self.state.block(block);
-        // Of pages that are not valid a recovery alone knows the words.
+        // Outside a recovery a page that is not valid has given its words back.
         match !self.recovering && known.payloads == known.valid && known.valid > 0 {
             true => Some(true),
             false => self.state.hold_words(block),

@@ -207,7 +207,7 @@ impl PageSpace {
         loop {
             let lines = self.lines.as_ref().expect("a space of lines");
             let open = lines.open[stream.index()];
-            // A page that fills it up goes on to the next one.
+            // The page that fills a stripe moves the frontier on to the next one.
             if Some((open.row, open.first)) != row {
                 return Ok(done);
             }

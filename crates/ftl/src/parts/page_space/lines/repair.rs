@@ -148,7 +148,7 @@ impl PageSpace {
         while moved < most {
             let lines = self.lines.as_ref().expect("a space of lines");
             let next = match single {
-                // Once: it may be superseded, and is dropped then.
+                // Until it has left its place, moved or dropped.
                 Some(page) => Some(page).filter(|&page| board.nand().state().is_valid(page)),
                 None => lines.next_on_failed(board.nand(), line),
             };

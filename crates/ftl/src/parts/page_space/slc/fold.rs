@@ -67,7 +67,7 @@ impl PageSpace {
         if self.cache_can_open(plane) || !self.cache_has_dead(plane) {
             return Ok(after);
         }
-        // That one comes before all others.
+        // Where a block is dead, the victim is a dead one.
         match self.cache_victim(board.nand(), plane, false) {
             Some(dead) => self.fold(board, owner, (dead, u32::MAX), Cause::Fold, after),
             None => Ok(after),
