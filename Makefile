@@ -136,14 +136,14 @@ fuzz-long: ## 100000000 executions of all fuzz targets together, counted and tim
 	FTLAB_FUZZ_EXECUTIONS=$(or $(EXECUTIONS),100000000) $(CARGO) test --locked --release -p ftlab-fuzzing --test fuzz_smoke -- --nocapture no_target
 
 clients: build ## real clients of block devices on a drive of every scheme: fio, qemu-io, qemu-img, nbdinfo, nbdcopy; and bad ones
-	command -v fio qemu-io nbdcopy >/dev/null || tests/install.sh fio qemu-utils libnbd-bin
+	tests/install.sh fio=fio qemu-io=qemu-utils nbdcopy=libnbd-bin
 	python3 tests/clients.py $(FTLAB)
 	python3 tests/endings.py $(FTLAB)
 	python3 tests/places.py $(FTLAB)
 	python3 tests/clocks.py $(FTLAB)
 
 test-clients: clients ## and file systems: ext4 through nbdfuse and a loop device, SQLite on it, Linux with its NVMe driver in qemu, speed beside nbdkit, 200 kills of each family (a quarter of an hour on two cores); as root
-	command -v nbdfuse mke2fs fusermount3 nbdkit >/dev/null || tests/install.sh libnbd-bin fuse3 e2fsprogs nbdkit
+	tests/install.sh nbdfuse=libnbd-bin mke2fs=e2fsprogs fusermount3=fuse3 nbdkit=nbdkit
 	python3 tests/ratio.py $(FTLAB)
 	python3 tests/clients.py $(FTLAB) --file-systems
 	tests/kernel.sh target/nvme
@@ -215,7 +215,7 @@ bench: cost ## cost; speed as ratios against a bare loop on 4 and on 32 GiB; par
 	$(CARGO) bench --locked -p ftlab-trace
 
 cost: build ## instructions and cache misses of a host page; none may rise by 3 % unnoticed
-	command -v valgrind >/dev/null || tests/install.sh valgrind
+	tests/install.sh valgrind=valgrind
 	python3 tests/cost.py $(FTLAB) tests/golden/cost.txt
 
 memory: build ## what every scheme holds of a tebibyte of which little is written

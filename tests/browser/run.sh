@@ -40,7 +40,7 @@ mkdir -p "$root/target"
 
 if [ "${3-}" = drive ]; then
     shots=$root/target/browser/drive
-    command -v fio nbdcopy >/dev/null || "$here/../install.sh" fio libnbd-bin
+    "$here/../install.sh" fio=fio nbdcopy=libnbd-bin
     set -- --drive "$results"
 else
     set -- --report "$report" --results "$results"
