@@ -6,6 +6,7 @@
 //! business.
 
 mod moved;
+mod pair;
 mod records;
 #[cfg(test)]
 mod tests;
@@ -22,7 +23,7 @@ use ftlab_flash::board::nand::state::{OobRead, PageKind};
 use ftlab_flash::board::when::When;
 use ftlab_flash::meter::{Cause, Event};
 use ftlab_flash::units::{BlockId, Lpn, Ppn, pack, unpack, zeroed};
-use moved::Pair;
+use pair::Pair;
 
 /// Cache, directory and what belongs to them: the owner of every page in the space.
 #[derive(Clone)]

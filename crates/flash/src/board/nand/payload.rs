@@ -6,7 +6,7 @@
 
 use super::record::Change;
 use super::state::{BlockState, OobRead, PageKind};
-use super::{Nand, Payload};
+use super::{Nand, Payload, law};
 use crate::units::{BlockId, Ppn, zeroed};
 
 /// The store of payloads.
@@ -143,6 +143,15 @@ impl Nand {
     #[inline]
     pub(super) fn slot_of(&self, ppn: Ppn) -> Slot {
         Slot::of(ppn, self.state.payload(ppn))
+    }
+
+    /// A page whose words go to another one becomes invalid: their slot, and its block.
+    #[inline(always)]
+    pub(super) fn hand_over(&mut self, old: Ppn) -> (Slot, BlockId) {
+        let (slot, (block, kept)) = self.state.hand_over(old);
+        let slot = Slot::of(old, slot);
+        law::invalidate(&self.geometry, old, kept);
+        (slot, block)
     }
 
     /// The words of a map, checkpoint or trim-record page (not charged: read the page first).

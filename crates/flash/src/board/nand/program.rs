@@ -2,7 +2,6 @@
 //! compares counts with.
 
 use super::fault::{CutOutcome, Fault, Verdict};
-use super::payload::Slot;
 use super::record::{Change, Operation};
 use super::state::{Oob, PageKind};
 use super::{Nand, law};
@@ -244,15 +243,6 @@ impl Nand {
     ) {
         self.sequence += 1;
         self.state.store_words(at, ppn, Oob { logical, kind, sequence: self.sequence }, slot);
-    }
-
-    /// A page whose words go to another one becomes invalid: their slot, and its block.
-    #[inline(always)]
-    fn hand_over(&mut self, old: Ppn) -> (Slot, BlockId) {
-        let (slot, (block, kept)) = self.state.hand_over(old);
-        let slot = Slot::of(old, slot);
-        law::invalidate(&self.geometry, old, kept);
-        (slot, block)
     }
 
     fn program_payload_with_care(

@@ -1,6 +1,7 @@
 //! What collection moved, and the translation pages that must say so.
 
 use super::CachedMap;
+use super::pair::Pair;
 use crate::parts::map_cache::MapCache;
 use crate::parts::page_space::PageSpace;
 use crate::parts::translation::MapWrite;
@@ -9,33 +10,6 @@ use ftlab_flash::board::nand::fault::Fault;
 use ftlab_flash::board::when::When;
 use ftlab_flash::meter::{Cause, Event};
 use ftlab_flash::units::{Lpn, Ppn};
-
-/// Two numbers as one, the first above the second: pairs are put into order with one comparison.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Pair(u64);
-
-impl Pair {
-    #[inline]
-    pub(super) fn new(first: u32, second: u32) -> Self {
-        Pair(u64::from(first) << 32 | u64::from(second))
-    }
-
-    #[inline]
-    pub(super) fn first(self) -> u32 {
-        (self.0 >> 32) as u32
-    }
-
-    #[inline]
-    pub(super) fn second(self) -> u32 {
-        self.0 as u32
-    }
-
-    /// As a page that was moved: its logical number, and where it is.
-    #[inline]
-    fn page(self) -> (Lpn, Ppn) {
-        (Lpn(self.first()), Ppn(self.second()))
-    }
-}
 
 impl<C: MapCache> CachedMap<C> {
     /// Writes the translation pages of what has moved: each is read before, unless memory knows all
