@@ -179,3 +179,54 @@ pub fn valid_in(nand: &Nand, block: BlockId) -> impl Iterator<Item = Ppn> {
     };
     std::iter::successors(nand.state().next_valid(block, 0), move |&page| after(page))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::settings::SharedSettings;
+    use ftlab_flash::board::Board;
+    use ftlab_flash::settings::Groups as _;
+
+    /// Four planes of eight blocks, and lines of so many pages.
+    fn book(full: u32, sets: u32) -> LineBook {
+        let mut config = SharedSettings::default();
+        config.set("device.planes", "4").expect("legal");
+        let bytes = config.device.page_bytes.0;
+        config.device.set_capacity(16 * bytes, 0);
+        config.device.blocks_per_plane = 8;
+        LineBook::new(Board::new(&config, 1, 0).nand(), full, sets)
+    }
+
+    /// Line i of set s of two is number 2 i + s, and consists of block i of the set's two planes.
+    #[test]
+    fn lines_of_sets_of_planes_take_turns() {
+        let book = book(100, 2);
+        assert_eq!(book.lines(), 16);
+        for (plane, number, line) in [(0, 0, 0), (1, 0, 0), (2, 0, 1), (1, 5, 10), (3, 5, 11)] {
+            let (block, line) = (BlockId(plane * 8 + number), BlockId(line));
+            assert_eq!((book.line_of(block), book.set(line)), (line, plane / 2));
+            assert_eq!(book.block(line, PlaneId(plane)), block);
+        }
+        let blocks = |line| book.blocks(BlockId(line)).map(|block| block.0).collect::<Vec<u32>>();
+        assert_eq!((blocks(10), blocks(11)), (vec![5, 13], vec![21, 29]));
+        let one = self::book(100, 1);
+        assert_eq!(
+            one.blocks(BlockId(5)).map(|block| block.0).collect::<Vec<_>>(),
+            [5, 13, 21, 29]
+        );
+    }
+
+    /// Lines of 16 pages, of which one has room for 10, one for 4 and one for none: pages may come
+    /// to the shortest first.
+    #[test]
+    fn pages_take_as_many_lines_as_if_the_short_ones_came_first() {
+        let mut book = book(16, 1);
+        for (line, room) in [(0, 10), (1, 4), (2, 0)] {
+            book.set_room(BlockId(line), room);
+        }
+        let lines = [0, 4, 5, 14, 15, 30, 31].map(|pages| book.lines_for(pages));
+        assert_eq!(lines, [0, 1, 2, 2, 3, 3, 4]);
+        book.set_room(BlockId(1), 16);
+        assert_eq!([4, 10, 11, 26, 27].map(|pages| book.lines_for(pages)), [1, 1, 2, 2, 3]);
+    }
+}

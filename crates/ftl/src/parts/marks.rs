@@ -176,4 +176,14 @@ mod tests {
             assert_eq!(copy.holds(count - 1), marks.holds(count - 1));
         }
     }
+
+    /// The last word is full: there is none behind it to be looked into.
+    #[test]
+    fn a_range_may_end_with_the_last_number() {
+        let mut marks = Marks::new(64);
+        [5, 63].into_iter().for_each(|number| marks.insert(number));
+        let mut members = Vec::new();
+        marks.each(0..64, |number| members.push(number));
+        assert_eq!(members, [5, 63]);
+    }
 }

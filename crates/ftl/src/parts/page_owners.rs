@@ -205,4 +205,22 @@ mod tests {
             assert_eq!(again.further(), further);
         }
     }
+
+    /// Logical pages 0 and 2 have page 4, and 1 has page 7, alone. The map is stored as it is, plus
+    /// one, and one that is put in place is what owners are made of.
+    #[test]
+    fn a_map_is_taken_out_and_put_in_as_it_is_stored() {
+        let mut owners = PageOwners::new(4, 9);
+        [(0, 4), (1, 7), (2, 4)]
+            .iter()
+            .for_each(|&(lpn, ppn)| owners.change(Lpn(lpn), Some(Ppn(ppn))));
+        assert_eq!([4, 5, 7].map(|page| owners.is_shared(Ppn(page))), [true, false, false]);
+        let entries = owners.into_entries();
+        assert_eq!(entries, [5, 8, 5, 0]);
+        let mut again = PageOwners::new(4, 9);
+        again.entries_mut().copy_from_slice(&entries);
+        let again = PageOwners::of(again.into_entries(), 9);
+        assert_eq!((again.page(Lpn(1)), again.page(Lpn(3))), (Some(Ppn(7)), None));
+        assert_eq!(again.further(), 1);
+    }
 }

@@ -495,4 +495,54 @@ mod tests {
         assert!(most <= journal.shape.pages(), "{most} pages");
         assert!(journal.round > 400, "many rounds: {}", journal.round);
     }
+
+    /// 840 places, of which a page with 20 changes copies 128 - 8 - 60 = 60: a round is 14 pages, of
+    /// which two and a page may count. 4 bytes for each, and 12 for each of 20 changes.
+    #[test]
+    fn two_rounds_and_a_page_may_count() {
+        let (_, _, journal) = bench();
+        assert_eq!(journal.shape.pages(), 2 * 14 + 1);
+        assert_eq!(journal.shape.ram_bytes(), 4 * 29 + 12 * 20);
+    }
+
+    /// Twenty changes fit. Trims alone are written as trims, whatever else as deduplication.
+    #[test]
+    fn changes_wait_until_they_are_written_together() {
+        let (mut board, mut space, mut journal) = bench();
+        let truth = Model {
+            said: vec![(Said::AsWritten, 0); LOGICAL as usize],
+            pages: vec![(None, 0); NUMBERS as usize],
+        };
+        assert_eq!((journal.has_changes(), journal.next()), (false, 0));
+        assert!(journal.takes(20) && !journal.takes(21));
+        for (turn, last) in (1..).zip([Said::Nowhere, Said::Number(3)]) {
+            (0..17).for_each(|lpn| journal.says(Lpn(lpn), Said::Nowhere, 0));
+            journal.says(Lpn(17), last, 0);
+            assert!(journal.has_changes() && journal.takes(2) && !journal.takes(3));
+            let to = (&mut space, &mut board);
+            let _ = journal.write(to, PlaneId(0), &truth, When::START).expect("there is room");
+            assert_eq!((journal.has_changes(), journal.next()), (false, turn));
+            let programs = [Cause::Trim, Cause::Dedup].map(|cause| board.meter().programs(cause));
+            assert_eq!(programs, [1, u64::from(turn) - 1]);
+        }
+    }
+
+    /// Sequence numbers have more than 32 bits: page 300 was trimmed two programs before the page
+    /// of the journal, which copies what is so of page 0.
+    #[test]
+    fn a_page_tells_since_when_beyond_32_bits() {
+        let (_, _, mut journal) = bench();
+        let truth = Model {
+            said: vec![(Said::AsWritten, 0); LOGICAL as usize],
+            pages: vec![(None, 0); NUMBERS as usize],
+        };
+        let sequence = 5 << 32 | 7;
+        journal.says(Lpn(300), Said::Nowhere, sequence - 2);
+        assert_eq!(journal.fill(sequence, &truth), 128 - 8 - 3);
+        let values = vec![(0, 0); (LOGICAL + NUMBERS) as usize];
+        let mut told = Told { logical_pages: LOGICAL, values };
+        journal.read(&mut told, &journal.words);
+        assert_eq!(told.said(Lpn(300)), (Said::Nowhere, sequence - 2));
+        assert_eq!(told.said(Lpn(0)), (Said::AsWritten, sequence));
+    }
 }

@@ -339,10 +339,61 @@ mod tests {
         assert_eq!(write(2), [6, 5, 2]);
     }
 
+    /// 4 bytes a value, and 4 a bucket: the next power of two, at least one.
+    #[test]
+    fn buckets_are_the_next_power_of_two() {
+        assert_eq!([0, 1, 5, 8].map(Values::index_bytes), [4, 8, 4 * (5 + 8), 4 * (8 + 8)]);
+    }
+
+    /// What a buffer could not read, and what nobody wrote, stands for no bytes.
+    #[test]
+    fn what_nobody_wrote_or_can_read_is_no_value() {
+        assert_eq!([Tag(0), Tag::UNREADABLE, Tag(7)].map(is_value), [false, false, true]);
+    }
+
+    /// Four pages hold the same. Copied, a value is found in the new page, unless that was lost in
+    /// it; nobody comes to a page that is lost, or to a die that is known to have failed.
+    #[test]
+    fn a_value_follows_its_page_and_nobody_shares_what_is_lost() {
+        let mut config = SharedSettings::default();
+        let bytes = 64 * config.device.page_bytes.0;
+        config.device.set_capacity(bytes, bytes);
+        let mut board = Board::new(&config, 1, 8);
+        let write = |board: &mut Board, offset: u32| {
+            let request =
+                RequestShape { first_lpn: Lpn(offset), pages: 1, index: 0, sectors: 4, hint: None };
+            let (lpn, data) = (Lpn(offset), Tag(7));
+            let io = PageIo { lpn, sectors: 15, cause: Cause::Host, data, request };
+            let page = board.geometry().page(BlockId(0), offset);
+            let done = board.program_update(page, None, &io, PageKind::Data, When::START);
+            done.map(|_| page)
+        };
+        let pages = [0, 1, 2].map(|offset| write(&mut board, offset).expect("it works"));
+        let mut values = Values::new(4);
+        assert!(values.is_empty() && values.has_room());
+        values.written(Tag(7), pages[0]);
+        assert!(!values.is_empty());
+        assert_eq!(values.sharable(&board, Tag(7)), Some(pages[0]));
+        assert_eq!(values.sharable(&board, Tag(8)), None);
+        values.page_moved(&board, (pages[0], pages[1]));
+        assert_eq!(values.find(Tag(7)), Some(pages[1]));
+        board.nand_mut().faults_mut().fail_read_after(0);
+        let _ = board.read(pages[2], Cause::Host, When::START);
+        assert!(is_sharable(&board, pages[1]) && !is_sharable(&board, pages[2]));
+        values.page_moved(&board, (pages[1], pages[2]));
+        assert_eq!(values.find(Tag(7)), None);
+        values.written(Tag(7), pages[1]);
+        board.nand_mut().faults_mut().fail_die_after(0, 0);
+        assert!(write(&mut board, 3).is_err());
+        assert_eq!(board.nand().known_failed_die(), Some(0));
+        assert_eq!((values.find(Tag(7)), values.sharable(&board, Tag(7))), (Some(pages[1]), None));
+    }
+
     /// A table of no place knows nothing.
     #[test]
     fn a_table_without_room_takes_nothing() {
         let mut values = Values::new(0);
+        assert!(!values.has_room());
         assert!(!values.written(Tag(1), Ppn(1)));
         assert_eq!((values.find(Tag(1)), values.len()), (None, 0));
     }

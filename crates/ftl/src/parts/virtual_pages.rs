@@ -303,4 +303,34 @@ mod tests {
         let added: Vec<Option<u32>> = [1, 2, 3].map(|page| virtuals.add(Ppn(page))).to_vec();
         assert!(added.contains(&Some(0)) && added.contains(&Some(2)) && added[2].is_none());
     }
+
+    /// One of two numbers rests: there is another to be taken.
+    #[test]
+    fn nobody_waits_for_rest_while_a_number_is_fresh() {
+        let mut virtuals = VirtualPages::new(2, 9, 9);
+        assert_eq!(virtuals.add(Ppn(3)), Some(0));
+        assert!(virtuals.left(0, true));
+        assert!(!virtuals.waits_for_rest());
+        assert_eq!(virtuals.add(Ppn(3)), Some(1));
+    }
+
+    /// Up to three references are counted. A stuck page that nobody has was left three times: after
+    /// three departures there may be one, not two, until references are counted anew.
+    #[test]
+    fn a_stuck_page_without_owners_was_left_as_often_as_is_counted() {
+        let mut virtuals = VirtualPages::new(2, 3, 9);
+        assert_eq!(virtuals.add(Ppn(3)), Some(0));
+        assert_eq!(virtuals.references(0), 1);
+        [2, 3, 3].into_iter().for_each(|references| {
+            virtuals.joined(0, false);
+            assert_eq!(virtuals.references(0), references);
+        });
+        for departures in 0..3 {
+            assert!(!virtuals.may_exceed(0), "{departures} have left");
+            assert!(!virtuals.left(0, false));
+        }
+        assert_eq!([0, 1].map(|unreclaimed| virtuals.may_exceed(unreclaimed)), [true, false]);
+        virtuals.count_begins();
+        assert!(!virtuals.may_exceed(0));
+    }
 }

@@ -208,4 +208,50 @@ mod tests {
         }
         assert_eq!((mq.write(0), mq.write(511)), (1, 1));
     }
+
+    fn inner(bench: &mut Bench) -> &mut super::AutoMq {
+        let super::super::Placement::AutoMq(mq) = &mut bench.policy else {
+            unreachable!("as made")
+        };
+        mq
+    }
+
+    /// Pages 252 to 255 are the end of the first chunk: the second is not touched.
+    #[test]
+    fn a_request_that_ends_with_a_chunk_leaves_the_next_alone() {
+        let mut mq = Bench::new("auto_mq", 2048, &[]);
+        (0..3).for_each(|_| assert!(mq.write_all(252, 4) < 5));
+        assert_eq!((mq.write(0), mq.write(256)), (1, 0));
+    }
+
+    /// A is written at 1 and 3, B at 2, 4 and 5: B is as often written at 4, and more often at 5.
+    #[test]
+    fn the_hottest_chunk_has_more_writes_than_any_before_it() {
+        let mut mq = Bench::new("auto_mq", 2048, &[]);
+        let said = [0, 256, 0, 256, 256].map(|page| {
+            let _ = mq.write(page);
+            let mq = inner(&mut mq);
+            (mq.hottest.map(|slot| slot.0), mq.most_writes, mq.lifetime)
+        });
+        let (a, b) = (Some(0), Some(1));
+        assert_eq!(said, [(a, 1, 1), (a, 1, 1), (a, 2, 2), (a, 2, 2), (b, 3, 1)]);
+    }
+
+    /// A and B are written three times in turn, A first, and expire long before C is touched: A falls out
+    /// of queue 1 and B, behind it there, is the hottest. At the next touch B falls: nobody is
+    /// behind it, and it stays the hottest.
+    #[test]
+    fn when_the_hottest_falls_the_next_of_its_queue_is_the_hottest() {
+        let mut mq = Bench::new("auto_mq", 2048, &[]);
+        [0, 256, 0, 256, 0, 256].into_iter().for_each(|page| assert!(mq.write(page) < 5));
+        inner(&mut mq).now += 100;
+        let said = [512, 768].map(|page| {
+            let _ = mq.write(page);
+            let mq = inner(&mut mq);
+            let queues = [0, 1].map(|chunk| mq.queues.list_of(super::Slot(chunk)));
+            (queues, mq.hottest.map(|slot| slot.0), mq.most_writes)
+        });
+        let falls = [([Some(0), Some(1)], Some(1), 3), ([Some(0), Some(0)], Some(1), 3)];
+        assert_eq!(said, falls);
+    }
 }

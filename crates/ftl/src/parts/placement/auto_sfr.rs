@@ -152,4 +152,19 @@ mod tests {
         assert_eq!(sfr.write(5), 0);
         assert_eq!(sfr.policy.victim(&victim(0, 0, 9)), Goes::Whole(5));
     }
+
+    /// Half a half-life takes a quarter of the weight, on the straight line from 1 to 1/2; one and
+    /// a half take a half and a quarter of the rest: 1.75, and 1.75 * 3/8 + 1.
+    #[test]
+    fn a_weight_decays_along_a_straight_line_between_halvings() {
+        let mut sfr = Bench::new("auto_sfr", 2048, &[]);
+        let weights = [0, 8191, 24_575].map(|others| {
+            sfr.pass(others);
+            // The same page each time: nothing goes on behind a request.
+            let _ = sfr.write(0);
+            let super::super::Placement::AutoSfr(inner) = &sfr.policy else { unreachable!("made") };
+            inner.chunks[0].weight
+        });
+        assert_eq!(weights, [65_536, 114_688, 43_008 + 65_536]);
+    }
 }

@@ -150,4 +150,24 @@ mod tests {
         }
         assert_eq!(extents(&eti).len(), EXTENTS);
     }
+
+    /// A request that ends with the device begins no extent behind it; one of four pages that ends
+    /// before it begins one there.
+    #[test]
+    fn a_request_splits_at_both_of_its_borders() {
+        let mut eti = Bench::new("eti", 64, &[]);
+        let _ = (eti.write(63), eti.write_all(20, 4));
+        assert_eq!(extents(&eti), [(0, 0), (20, 1), (24, 0), (63, 1)]);
+    }
+
+    /// Page 5 counts 8 and page 6 counts 6 when counts are halved: 4 is hot and stays apart, 3 is
+    /// joined with what is cold behind it.
+    #[test]
+    fn what_is_hot_after_the_halving_stays_apart() {
+        let mut eti = Bench::new("eti", 64, &[]);
+        for page in [5; 8].into_iter().chain([6; 6]).chain([20; 4082]) {
+            let _ = eti.write(page);
+        }
+        assert_eq!(extents(&eti), [(0, 0), (5, 4), (6, 3), (20, 7), (21, 0)]);
+    }
 }

@@ -96,4 +96,20 @@ mod tests {
         fadac.trim(3);
         assert_eq!(fadac.write(3), 0);
     }
+
+    /// phi is 1. A request of five pages where none is living brings it to 5; one of a page, among
+    /// five living ones, a fifth of the way from 5 to 1. Pages of a request do that once.
+    #[test]
+    fn phi_comes_nearer_to_the_pages_of_each_request() {
+        let mut fadac = Bench::new("fadac", 64, &[]);
+        let phi = |bench: &Bench| {
+            let super::super::Placement::Fadac(inner) = &bench.policy else { unreachable!("made") };
+            inner.phi
+        };
+        let _ = fadac.write_all(0, 5);
+        assert_eq!(phi(&fadac), 5 * super::PAGE);
+        assert_eq!(fadac.write(9), 0);
+        assert!((phi(&fadac) - super::PAGE * 42 / 10).abs() <= 1);
+        assert_eq!([(); 4].map(|()| fadac.write(0)), [0, 0, 1, 1], "phi is 3.7, 3.2, 2.9, 2.5");
+    }
 }

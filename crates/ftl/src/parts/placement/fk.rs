@@ -150,4 +150,23 @@ mod tests {
         fk.trim(5);
         assert_eq!(fk.write(5), 1);
     }
+
+    /// Ten pages are written before the workload begins. Page 0 is its writes 0 and 8: of eight
+    /// pages the host writes seven until it dies, no whole segment. Page 1 is written at 1 and 18.
+    #[test]
+    fn the_workload_begins_when_the_preparation_is_over() {
+        let mut writes = vec![0, 1];
+        writes.extend(10..16);
+        writes.push(0);
+        writes.extend(20..29);
+        writes.push(1);
+        let mut fk = Bench::preparing_for(64, &writes);
+        fk.pass(10);
+        fk.policy.measuring_begins(10);
+        let classes: Vec<u8> = writes[..9].iter().map(|&page| fk.write(page)).collect();
+        assert_eq!((classes[0], classes[1], classes[8]), (0, 2, 5));
+        assert_eq!(fk.moved(1, 2), 1, "at 9 of the workload nine pages are left");
+        fk.pass(2);
+        assert_eq!(fk.moved(1, 2), 0, "seven");
+    }
 }

@@ -78,6 +78,7 @@ impl Hint {
 mod tests {
     use super::super::tests::{Bench, victim};
     use super::*;
+    use ftlab_flash::settings::Value as _;
 
     /// Three handles: hints 0 to 3 go to handles 0, 1, 2, 2, no hint to 0; moved pages to a class
     /// of their own, to the last handle, or they stay.
@@ -93,6 +94,15 @@ mod tests {
                 ("placement.isolation", isolation),
                 ("placement.collection", collection),
             ];
+            let mut settings = PlacementSettings { handles: 3, ..PlacementSettings::default() };
+            settings.isolation = Isolation::parse(isolation).expect("a name");
+            settings.collection = Collection::parse(collection).expect("a name");
+            let classes = 3 + u8::from(moved[0] == 3);
+            assert_eq!(
+                Hint::classes(&settings),
+                Classes::Fixed(classes),
+                "{isolation} {collection}"
+            );
             let mut hint = Bench::new("hint", 64, &pairs);
             let hints = [None, Some(0), Some(1), Some(2), Some(3), Some(255)];
             assert_eq!(hints.map(|number| hint.write_with(7, number)), [0, 0, 1, 2, 2, 2]);

@@ -505,6 +505,11 @@ impl Midas {
         (self.groups, self.regrouped) = (groups, Some(how));
     }
 
+    /// Valid share of what a group gave, in parts per million.
+    pub(in crate::parts) fn given(&self, group: usize) -> Option<u64> {
+        self.present[group].share()
+    }
+
     pub(in crate::parts) fn hot_blocks(&self) -> u32 {
         self.hot_blocks
     }

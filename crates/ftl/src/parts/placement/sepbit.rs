@@ -198,4 +198,15 @@ mod tests {
         // Page 3 was written six writes ago, with five entries kept.
         assert_eq!(sepbit.write(3), 1);
     }
+
+    /// Three pages in turn: the queue has three entries, and the version of three writes ago is the
+    /// oldest that is still in it, however long the device has been at work.
+    #[test]
+    fn the_queue_is_as_long_as_there_are_living_pages() {
+        let mut sepbit = Bench::new("sepbit", 64, &[("placement.sepbit_lifespan", "100")]);
+        let classes: Vec<u8> = (0..30).map(|turn| sepbit.write(turn % 3)).collect();
+        assert_eq!((&classes[..3], &classes[3..]), (&[1; 3][..], &[0; 27][..]));
+        assert_eq!(sepbit.policy.window(sepbit.policy_clock()), Some(3));
+        assert_eq!(Bench::new("sepbit", 64, &[EXACT]).policy.window(0), None);
+    }
 }

@@ -369,4 +369,43 @@ mod tests {
         assert_eq!(sfs.rewrite_forgotten(2), 5, "an update without a history");
         assert_eq!(sfs.moved(3, 1), 5);
     }
+
+    /// Page 1 is written at 0 and 1, page 2 at 2, both to block 0; page 3 at 3 to block 1. A page
+    /// that was just written is 1 old. What left a block is not counted there any more, and a block
+    /// without a valid page is as hot as all data together.
+    #[test]
+    fn heat_is_of_the_valid_pages_of_a_block_or_of_all_data() {
+        use crate::parts::victim::Heat;
+        let mut sfs = Bench::new("sfs", 64, &[]);
+        let heat = |sfs: &Bench, block, now| {
+            let heat = sfs.policy.heat(BlockId(block), now).expect("sfs knows of hotness");
+            (heat.writes, heat.ages)
+        };
+        let unknown = (Heat::UNKNOWN.writes, Heat::UNKNOWN.ages);
+        assert_eq!(heat(&sfs, 0, 0), unknown, "nothing is written");
+        for (page, block) in [(1, 0), (1, 0), (2, 0), (3, 1)] {
+            let _ = sfs.write(page);
+            sfs.policy.placed(Lpn(page), BlockId(block));
+        }
+        assert_eq!((heat(&sfs, 0, 10), heat(&sfs, 1, 10)), ((3, 9 + 8), (1, 7)));
+        assert_eq!(heat(&sfs, 1, 3), (1, 1), "just written");
+        assert_eq!(heat(&sfs, 9, 10), (4, 9 + 8 + 7), "all data");
+        sfs.trim(1);
+        assert_eq!((heat(&sfs, 0, 10), heat(&sfs, 9, 10)), ((1, 8), (2, 8 + 7)));
+    }
+
+    /// Of what is written blocks are known to `sfs`, but after a power cut.
+    #[test]
+    fn pages_are_missing_behind_a_power_cut_alone() {
+        use crate::parts::victim::Census;
+        let config = crate::settings::SharedSettings::default();
+        let board = ftlab_flash::board::Board::new(&config, 1, 0);
+        let census = Census::new(board.nand(), None);
+        let mut sfs = Bench::new("sfs", 64, &[]);
+        assert_eq!(sfs.policy.check(&census, 0), Ok(()));
+        let error = sfs.policy.check(&census, 5).expect_err("five pages are in no block");
+        assert!(error.contains("5 are written"), "{error}");
+        sfs.forget_all();
+        assert_eq!(sfs.policy.check(&census, 5), Ok(()));
+    }
 }

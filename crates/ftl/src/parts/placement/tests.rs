@@ -24,7 +24,8 @@ impl OwnPlacement for Apart {
     }
 }
 
-fn settings(name: &str, pairs: &[(&str, &str)]) -> SharedSettings {
+/// Settings with a policy.
+pub fn settings(name: &str, pairs: &[(&str, &str)]) -> SharedSettings {
     let mut config = SharedSettings::default();
     for (key, value) in [("gc.placement", name)].iter().chain(pairs) {
         config.set(key, value).expect("legal settings");
@@ -39,6 +40,26 @@ fn settings(name: &str, pairs: &[(&str, &str)]) -> SharedSettings {
     }
     config.check().expect("legal together");
     config
+}
+
+/// What a policy is built from.
+pub fn context(config: &SharedSettings, logical_pages: u32) -> PlacementContext<'_> {
+    PlacementContext {
+        settings: &config.placement,
+        midas: &config.midas,
+        classes: config.data_classes(),
+        logical_pages,
+        blocks: 64,
+        segment_pages: 8,
+        unit_pages: 8,
+        segment_units: 1,
+        segments: 64,
+        kept_free: 4,
+        page_bytes: 4096,
+        seed: 1,
+        future: config.future.as_ref(),
+        own: config.own.placement.as_ref(),
+    }
 }
 
 impl Bench {
@@ -64,22 +85,7 @@ impl Bench {
     }
 
     fn of(name: &str, logical_pages: u32, config: &SharedSettings) -> Self {
-        let context = PlacementContext {
-            settings: &config.placement,
-            midas: &config.midas,
-            classes: config.data_classes(),
-            logical_pages,
-            blocks: 64,
-            segment_pages: 8,
-            unit_pages: 8,
-            segment_units: 1,
-            segments: 64,
-            kept_free: 4,
-            page_bytes: 4096,
-            seed: 1,
-            future: config.future.as_ref(),
-            own: config.own.placement.as_ref(),
-        };
+        let context = context(config, logical_pages);
         let kind = PlacementKind::parse(name).expect("a policy of the table");
         Bench {
             policy: Placement::new(kind, &context).expect("somebody"),
@@ -232,4 +238,127 @@ fn what_a_policy_has_by_nature_cannot_be_set() {
     config.set("gc.separate_frontiers", "true").expect("legal");
     let refused = config.check().expect_err("refused").to_string();
     assert!(refused.contains("gc.separate_frontiers"), "{refused}");
+}
+
+/// 4,000 pages of 4 KiB and 64 blocks, by the section Memory of each policy. Chunks of 1 MiB are 16,
+/// of 2 MiB 8. Of `midas`: 2 bits a page, 8 bytes a block, 4 bytes for each of 8,000 units of two
+/// pages, 8 for each of 40 pages that are sampled, and 4 bytes a page of a unit and a bit a page.
+#[test]
+fn every_policy_needs_the_memory_that_its_header_says() {
+    let exact = ("placement.sepbit_window", "exact");
+    for (name, pairs, bytes) in [
+        ("none", &[][..], 0),
+        ("sep_gc", &[], 0),
+        ("hint", &[], 0),
+        ("mida", &[], 0),
+        ("own", &[], 0),
+        ("auto_mq", &[], 24 * 16),
+        ("auto_sfr", &[], 8 * 8),
+        ("dac", &[("placement.classes", "8")], 1500),
+        ("dac", &[("placement.classes", "9")], 2000),
+        ("eti", &[], 8192),
+        ("fadac", &[], 16_000),
+        ("fk", &[], 32_000),
+        ("multilog", &[], 4000),
+        ("sepbit", &[], 32_000),
+        ("sepbit", &[exact], 0),
+        ("sfs", &[], 8 * 4000 + 24 * 65),
+        ("warcip", &[], 4 * 4000 + 24 * 6),
+        ("midas", &[("midas.sampling", "1")], 1000 + 8 * 64 + 4 * 8000 + 8 * 4000),
+        ("midas", &[], 1000 + 8 * 64 + 4 * 8000 + 8 * 40 + 4 * 2 + 500),
+    ] {
+        let config = settings(name, pairs);
+        let kind = config.gc.placement;
+        assert_eq!(kind.ram_bytes(&context(&config, 4000)), bytes, "{name} {pairs:?}");
+    }
+}
+
+/// Who goes by the age of what is overwritten needs a table, who by that of what is moved the time
+/// that lies with the page.
+#[test]
+fn a_policy_knows_the_times_that_it_goes_by() {
+    for (name, pairs, times) in [
+        ("warcip", &[][..], Times::WhenWritten),
+        ("multilog", &[], Times::WhenWritten),
+        ("dac", &[], Times::Never),
+        ("dac", &[("placement.dac_min_move_age", "9")], Times::WhenMoved),
+        ("dac", &[("placement.dac_max_update_age", "9")], Times::WhenWritten),
+        ("sepbit", &[], Times::WhenMoved),
+        ("sepbit", &[("placement.sepbit_window", "exact")], Times::WhenWritten),
+        ("sfs", &[], Times::Never),
+        ("sep_gc", &[], Times::Never),
+    ] {
+        let config = settings(name, pairs);
+        let found = config.gc.placement.times(&config.placement);
+        assert_eq!(found, times, "{name} {pairs:?}");
+    }
+}
+
+/// `sfs` and `midas` count what blocks hold, and groups are `midas`'s alone; only lifespans that
+/// `sepbit` measures need to know when a victim was opened.
+#[test]
+fn policies_hear_what_they_ask_for_and_pay_for_nothing_else() {
+    let with = |asks: fn(PlacementKind) -> bool| {
+        let all = PlacementKind::ALL.iter().filter(|(kind, _)| asks(*kind));
+        all.map(|&(_, name)| name).collect::<Vec<&str>>()
+    };
+    assert_eq!(with(PlacementKind::hears_of_pages), ["sfs", "midas"]);
+    assert_eq!(with(PlacementKind::queues_blocks), ["midas"]);
+    assert_eq!(with(|kind| kind.asks_when_opened(&PlacementSettings::default())), ["sepbit"]);
+    let held = settings("sepbit", &[("placement.sepbit_lifespan", "5")]);
+    assert!(!PlacementKind::Sepbit.asks_when_opened(&held.placement), "it is held");
+}
+
+/// What a power cut left counts as moved before: class 1. Hints do not outlive it (the first
+/// handle), and groups of `midas` begin with one, the last.
+#[test]
+fn what_a_power_cut_left_counts_as_of_a_class() {
+    for &(kind, name) in &PlacementKind::ALL[1..] {
+        let expected = match name {
+            "hint" => 0,
+            "midas" => 15,
+            _ => 1,
+        };
+        assert_eq!(kind.found_class(), expected, "{name}");
+    }
+}
+
+/// A policy that places victims whole would place a page of one by itself in the same class. What
+/// the host writes is class 0 where all of it is alike.
+#[test]
+fn a_page_by_itself_goes_where_its_whole_block_would() {
+    let mut whole = Vec::new();
+    for &(kind, name) in &PlacementKind::ALL[1..] {
+        let mut bench = Bench::new(name, 64, &[]);
+        let classes = settings(name, &[]).data_classes();
+        for from in 0..classes {
+            let Goes::Whole(class) = bench.policy.victim(&victim(from, 0, 9)) else { continue };
+            if from == 0 {
+                whole.push(name);
+            }
+            if kind != PlacementKind::Own {
+                assert_eq!(bench.moved(7, from), class, "{name} from {from}");
+            }
+        }
+        if ["sep_gc", "own", "mida"].contains(&name) {
+            assert_eq!([1, 1, 2].map(|page| bench.write(page)), [0; 3], "{name}");
+        }
+    }
+    let expected = ["sep_gc", "hint", "auto_mq", "auto_sfr", "eti", "mida", "midas", "own"];
+    assert_eq!(whole, expected);
+}
+
+/// Only `sepbit` has a lifespan and a queue, and only `midas` groups.
+#[test]
+fn who_has_no_lifespan_no_queue_and_no_groups_says_so() {
+    for &(_, name) in &PlacementKind::ALL[1..] {
+        let mut bench = Bench::new(name, 64, &[("placement.sepbit_lifespan", "5")]);
+        (0..4).for_each(|page| assert!(bench.write(page) < 16));
+        let policy = &bench.policy;
+        let is_sepbit = name == "sepbit";
+        assert_eq!(policy.lifespan(), is_sepbit.then_some(5), "{name}");
+        assert_eq!(policy.window(4), is_sepbit.then_some(4), "{name}");
+        assert_eq!(policy.groups().is_some(), name == "midas", "{name}");
+        assert_eq!(policy.class_group(0), None, "{name}: no epoch has ended");
+    }
 }

@@ -248,4 +248,37 @@ mod tests {
         assert_eq!(clusters(&warcip), before);
         assert_eq!(warcip.write(9), 2, "a first write counts as of interval 0");
     }
+
+    fn inner(bench: &mut Bench) -> &mut super::Warcip {
+        let Placement::Warcip(warcip) = &mut bench.policy else { unreachable!("made as such") };
+        warcip
+    }
+
+    /// 255 full segments of one cluster, while the others have nothing.
+    #[test]
+    fn clusters_are_looked_at_after_256_full_segments() {
+        let mut warcip = Bench::new("warcip", 64, &[("placement.classes", "4")]);
+        for segment in 1..=256 {
+            assert_eq!(inner(&mut warcip).closing, None, "before segment {segment}");
+            (0..8).for_each(|_| assert!(warcip.write(7) > 0));
+        }
+        assert_eq!(inner(&mut warcip).closing, Some(1));
+    }
+
+    /// One of two clusters has half of the writes: it is not split, and with a segment of writes it
+    /// does not close either.
+    #[test]
+    fn half_of_the_writes_is_not_large_and_a_segment_of_them_not_small() {
+        let mut warcip = Bench::new("warcip", 64, &[("placement.classes", "4")]);
+        let warcip = inner(&mut warcip);
+        warcip.clusters.truncate(2);
+        for (writes, closing, clusters) in
+            [([8, 8], None, 2), ([8, 7], None, 3), ([7, 7], Some(1), 2)]
+        {
+            let mut warcip = warcip.clone();
+            (0..2).for_each(|place| warcip.clusters[place].writes = writes[place]);
+            warcip.look();
+            assert_eq!((warcip.closing, warcip.clusters.len()), (closing, clusters), "{writes:?}");
+        }
+    }
 }

@@ -112,3 +112,17 @@ fn moved_pages_open_a_block_behind_what_all_open_ones_have_left() {
     let opens = [0, 3, 4, 7, 8].map(|pages| rig.space.opens_moved(FIRST, pages));
     assert_eq!(opens, [0, 0, 1, 1, 2]);
 }
+
+/// Queues tell the policy which class a block is of now, and which went on as it was.
+#[test]
+fn a_policy_with_groups_hears_what_its_queues_do() {
+    let mut rig = Rig::new(&[("gc.placement", "midas"), ("gc.separate_frontiers", "false")], 12, 2);
+    let placing = rig.space.placing.as_mut().expect("midas");
+    placing.policy.opened(BlockId(3), 0);
+    placing.policy.closed(BlockId(3));
+    assert_eq!(placing.midas().hot_blocks(), 1);
+    placing.reclassed(BlockId(3), 9);
+    assert_eq!(placing.midas().hot_blocks(), 0);
+    placing.handed_on(BlockId(3), 9, 4);
+    assert_eq!(placing.midas().given(0), Some(1_000_000), "of one group");
+}

@@ -185,4 +185,15 @@ mod tests {
         assert_eq!(way(&Groups::one(2, 5), 0), [0, 1]);
         assert_eq!(way(&Groups::one(3, 5), 0), [0, 1, 2]);
     }
+
+    /// With one queue, the hot group's, the first group is the last. A block without a queue is of
+    /// the last group's classes; only the hot ones stay that while there is one group.
+    #[test]
+    fn a_block_without_a_queue_counts_as_of_the_last_group() {
+        let one = Groups::one(10, 5);
+        let hot = one.sized([4].into_iter());
+        assert_eq!((hot.first(), hot.sized([4, 4].into_iter()).first()), (9, 1));
+        assert_eq!([0, 3, 7].map(|class| one.class_in_last(class)), [0, 5, 7]);
+        assert_eq!([0, 3, 9].map(|class| hot.class_in_last(class)), [9; 3]);
+    }
 }

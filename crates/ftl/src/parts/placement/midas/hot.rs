@@ -289,4 +289,16 @@ mod tests {
         }
         assert_eq!(filter.count(Lpn(1)), 1);
     }
+
+    /// Two windows are kept: of four, of 1, 2, 6 and 10 blocks, the last two count.
+    #[test]
+    fn the_oldest_window_makes_room_for_the_next() {
+        let settings = MidasSettings { hot_windows: 2, ..MidasSettings::default() };
+        let mut filter = Filter::new(&settings, PAGES);
+        for blocks in [1, 2, 6, 10] {
+            (filter.ages, filter.traffic) = ((20, 1), (1, 10));
+            filter.find_anew(blocks);
+        }
+        assert_eq!(filter.means().map(|means| means.blocks), Some(8_000_000));
+    }
 }

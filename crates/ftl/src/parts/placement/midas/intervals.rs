@@ -275,4 +275,49 @@ mod tests {
         }
         assert_eq!(counts(&mut intervals), [4, 0, 0, 0, 0, 0, 0, 0]);
     }
+
+    /// In the same words as the rule: sampled, and fewer than there are units.
+    #[test]
+    fn shortest_intervals_have_units_of_their_own_where_pages_are_sampled() {
+        let of = |sampling, first, units| {
+            let settings =
+                MidasSettings { sampling, first_units: first, ..MidasSettings::default() };
+            first_units(&settings, units)
+        };
+        assert_eq!((of(1, 2, 8), of(2, 2, 8), of(2, 2, 2)), (0, 2, 0));
+    }
+
+    /// Of 16 units two are watched: the fifth and the tenth behind the first.
+    #[test]
+    fn watched_units_are_evenly_spread() {
+        let settings =
+            MidasSettings { epoch: 4, sampling: 2, first_units: 2, ..MidasSettings::default() };
+        let intervals = Intervals::new(&settings, 8, 8);
+        let watched: Vec<u64> = (0..16).filter(|&unit| intervals.is_watched(unit)).collect();
+        assert_eq!(watched, [5, 10]);
+    }
+
+    /// Page 1 once in each of two units that are watched is nothing within a unit; twice in each is
+    /// 2 of 8 / 2 units, a third of the pages being sampled: 2 * 8 / (2 * 3) = 2.
+    #[test]
+    fn a_unit_knows_nothing_of_the_pages_of_another() {
+        for (times, short) in [(&[4, 8][..], 0), (&[4, 5, 8, 9], 2)] {
+            let mut intervals = intervals(3, 2);
+            times.iter().for_each(|time| intervals.written(Lpn(1), 100 + time));
+            assert_eq!(counts(&mut intervals)[0], short, "{times:?}");
+        }
+    }
+
+    /// Of every second page: page 4 at 0 and 6, three units apart, and page 6 at 1, trimmed at 7.
+    /// Pages 0 and 2 are written once: 2 + 2 * (1 * 2 + 7) / 16 = 3.
+    #[test]
+    fn sampled_pages_have_a_stamp_each() {
+        let mut intervals = intervals(2, 0);
+        for (time, page) in [(0, 4), (1, 6), (2, 0), (3, 2), (4, 1), (6, 4)] {
+            intervals.written(Lpn(page), 100 + time);
+        }
+        intervals.trimmed(Lpn(6), 107);
+        // For interval 3: 2 + 2 * (2 * 2 + 3) / 16.
+        assert_eq!(counts(&mut intervals), [0, 0, 0, 2, 0, 0, 0, 3]);
+    }
 }

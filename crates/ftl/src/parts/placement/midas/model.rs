@@ -478,4 +478,13 @@ mod tests {
         assert!(waf(&more) > waf(&model) + 0.1, "{} and {}", waf(&more), waf(&model));
         assert!((waf(&left_out) - waf(&model)).abs() < 1e-9);
     }
+
+    /// Two segments of two fifths of the writes, half a segment less: 3.75 segments of the host, 15
+    /// units.
+    #[test]
+    fn a_hot_group_that_was_measured_is_as_old_as_its_segments_last() {
+        let sums = sums(&COUNTS);
+        let hot = model(&sums).hot_as_measured(2, 0.4, 0.3);
+        assert!((hot.age - 3.75).abs() < 1e-12 && hot.units == 15, "{hot:?}");
+    }
 }

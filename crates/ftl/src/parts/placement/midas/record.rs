@@ -163,3 +163,25 @@ impl Row {
         victims
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// An epoch that began at 100; a share that is off by just the tolerance is not off.
+    #[test]
+    fn groups_are_judged_by_the_pages_of_their_epoch() {
+        let mut expected = Expected::default();
+        expected.begins(Some(100));
+        assert_eq!([149, 150].map(|now| expected.has_passed(now, 50)), [false, true]);
+        expected.valid[0] = Some(500_000);
+        expected.found[0].add(6, 10);
+        assert_eq!(
+            (expected.first_off(1, 100_000), expected.first_off(1, 99_999)),
+            (None, Some(0))
+        );
+        expected.begins(None);
+        assert!(!expected.has_passed(150, 50));
+        assert_eq!(expected.first_off(1, 0), None, "nothing was found in the new epoch");
+    }
+}

@@ -199,4 +199,16 @@ mod tests {
         assert!(waf[1] < waf[0], "{waf:?}");
         assert!(best(&model, None, &bounds(0)).is_none(), "no group, no configuration");
     }
+
+    #[test]
+    fn among_equals_the_first_is_held() {
+        let sums = sums();
+        let model = model(&sums);
+        let hot = model.hot(1).expect("some are hot");
+        let first = Found::of(&model, hot, Sizes::default().with(0, 20)).expect("possible");
+        let mut other = first;
+        other.hot.size = 9;
+        let held = better(Some(first), Some(other)).expect("one is held");
+        assert_eq!(held.hot.size, hot.size);
+    }
 }

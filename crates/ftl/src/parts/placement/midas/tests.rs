@@ -166,6 +166,7 @@ fn groups_come_into_force_when_they_write_less() {
         assert_eq!(told, Some(expected), "{:?}, {:?}", midas.best, midas.written.last());
         assert_eq!(midas.expected.waf, midas.best.filter(|_| comes), "only what is in force");
         assert_eq!(midas.groups.count() > 2, comes, "{:?}", midas.groups);
+        assert_eq!(midas.expected.since.is_some(), comes, "only sizes are held against what is");
         let first = midas.groups.first();
         assert_eq!(first, if comes { 1 } else { 5 });
         // The epoch that ended had one group, and none that a model expected anything of.
@@ -290,4 +291,128 @@ fn two_classes_have_no_model() {
         assert_eq!(midas(&mut bench).best, None);
         assert_eq!(bench.policy.regrouped(), None);
     }
+}
+
+/// Full hot blocks are counted, whoever makes a block hot or full; a block that is still written is
+/// none of them.
+#[test]
+fn hot_blocks_are_full_blocks_of_the_hot_group() {
+    let mut bench = bench(&[]);
+    let mut count = 0;
+    let mut after = |what: &dyn Fn(&mut Placement)| {
+        count += 1;
+        what(&mut bench.policy);
+        (count, midas(&mut bench).hot_blocks)
+    };
+    assert_eq!(after(&|policy| policy.opened(BlockId(8), 0)), (1, 0));
+    assert_eq!(after(&|policy| policy.released(BlockId(8))), (2, 0));
+    assert_eq!(after(&|policy| policy.opened(BlockId(8), 0)), (3, 0));
+    assert_eq!(after(&|policy| policy.closed(BlockId(8))), (4, 1));
+    assert_eq!(after(&|policy| policy.closed(BlockId(8))), (5, 1));
+    assert_eq!(after(&|policy| policy.opened(BlockId(6), 5)), (6, 1));
+    assert_eq!(after(&|policy| policy.closed(BlockId(6))), (7, 1));
+    assert_eq!(after(&|policy| policy.reclassed(BlockId(8), 9)), (8, 0));
+    assert_eq!(after(&|policy| policy.reclassed(BlockId(8), 0)), (9, 1));
+    assert_eq!(after(&|policy| policy.opened(BlockId(7), 9)), (10, 1));
+    assert_eq!(after(&|policy| policy.reclassed(BlockId(7), 0)), (11, 1), "it is open");
+}
+
+/// Pages of a victim are copies until it is empty: another block that is opened or erased does not
+/// end that.
+#[test]
+fn a_victim_is_emptied_until_it_is_opened_or_erased_itself() {
+    for ends in [true, false] {
+        let mut bench = bench(&[]);
+        bench.policy.opened(BlockId(5), 5);
+        bench.policy.victim(&Victim { block: 5, ..victim(5, 0, 3) });
+        bench.policy.released(BlockId(9));
+        bench.policy.opened(BlockId(9), 5);
+        assert_eq!(midas(&mut bench).emptied, Some(BlockId(5)));
+        match ends {
+            true => bench.policy.opened(BlockId(5), 5),
+            false => bench.policy.released(BlockId(5)),
+        }
+        assert_eq!(midas(&mut bench).emptied, None);
+    }
+}
+
+/// A page is where it was programmed last, and nowhere behind a trim. Only the first group and the
+/// hot one say how hot it is; of one class that is the first group.
+#[test]
+fn a_page_was_in_the_block_that_it_was_programmed_to_last() {
+    let mut bench = bench(&[]);
+    for (block, class) in [(5, 5), (6, 9), (7, 0)] {
+        bench.policy.opened(BlockId(block), class);
+    }
+    let mut was = |block| {
+        bench.policy.placed(Lpn(1), BlockId(block));
+        let midas = midas(&mut bench);
+        (midas.was(Lpn(1)), [5, 6, 7].map(|block| midas.blocks[block].valid))
+    };
+    assert_eq!(was(5), (Was::First(0), [1, 0, 0]));
+    assert_eq!(was(6), (Was::Elsewhere, [0, 1, 0]));
+    assert_eq!(was(7), (Was::Hot, [0, 0, 1]));
+    bench.trim(1);
+    let now = midas(&mut bench);
+    assert_eq!((now.was(Lpn(1)), now.blocks[7].valid), (Was::Elsewhere, 0));
+    let mut one = self::bench(&[("placement.classes", "1")]);
+    one.policy.opened(BlockId(5), 0);
+    one.policy.placed(Lpn(1), BlockId(5));
+    assert_eq!(midas(&mut one).was(Lpn(1)), Was::First(0));
+}
+
+/// w is 64, and stays so while only segments of the last group are collected, however many pages
+/// are overwritten; a hot one of age 70 brings it to the mean of both.
+#[test]
+fn only_hot_segments_say_what_is_young() {
+    let mut bench = bench(&[]);
+    bench.policy.collected(&collected(9, 3, 0));
+    (0..=70).for_each(|_| assert!(bench.write(1) < 10));
+    assert_eq!(midas(&mut bench).filter.young(), 64);
+    bench.policy.collected(&collected(0, 3, 70));
+    assert!(bench.write(1) < 10);
+    assert_eq!(midas(&mut bench).filter.young(), 67);
+}
+
+/// Blocks of eight pages, two a segment, 30 segments: a fifth of the device is 96 pages. Of full
+/// blocks of the last group one in twenty has lost none by chance: of 30, 20 of which lost none,
+/// 18.5 are cold; of 20 and 13, 12, just enough; of 12 and 12 11.4, too few. Open blocks and those
+/// of groups with a queue do not count.
+#[test]
+fn full_blocks_that_lost_nothing_are_cold_where_they_are_many() {
+    for (full, lost_none, cold) in [(30, 20, 148.0), (20, 13, 96.0), (12, 12, 0.0)] {
+        let mut bench = bench(&[]);
+        sized(&mut bench, &[2, 5, 7], &[]);
+        let midas = midas(&mut bench);
+        (midas.segments, midas.segment_pages, midas.segment_blocks) = (30, 16, 2);
+        let block = |class, closed, valid| Block { opened: 1, class, closed, valid };
+        for place in 0..full {
+            midas.blocks[place] = block(10, 1, if place < lost_none { 8 } else { 7 });
+        }
+        for place in 40..46 {
+            midas.blocks[place] = block(3, 1, 8);
+            midas.blocks[place + 10] = block(10, 0, 8);
+        }
+        assert_eq!(midas.cold(), cold, "{lost_none} of {full}");
+    }
+}
+
+/// As many as are set, and a class each besides the hot group and the last.
+#[test]
+fn groups_are_as_many_as_there_are_classes_for() {
+    for (groups, most) in [("14", 8), ("3", 3)] {
+        assert_eq!(midas(&mut bench(&[("midas.groups", groups)])).most_groups(), most);
+    }
+    let config = super::super::tests::settings("midas", &[]);
+    let context = super::super::tests::context(&config, 64);
+    assert_eq!(segment_pages(&PlacementContext { segment_units: 2, ..context }), 16);
+}
+
+/// Valid shares cannot be judged before they are looked at.
+#[test]
+fn shares_are_judged_when_they_have_been_looked_at() {
+    let of = |check_from, check_until| {
+        MidasSettings { check_from, check_until, ..MidasSettings::default() }.check().is_ok()
+    };
+    assert_eq!((of(0.6, 0.5), of(0.5, 0.5), of(0.4, 0.5)), (false, true, true));
 }
