@@ -5,6 +5,9 @@
 //! What this is not: a judge of what becomes of the oldest random log block when the log is full,
 //! or of what is taken for the beginning of a sequential stream. Those are the scheme's.
 
+#[cfg(test)]
+mod tests;
+
 use crate::parts::block_mapped::{BlockMapped, FirstWrite, Found};
 use crate::parts::block_survey::Survivor;
 use crate::parts::data_blocks::Lbn;

@@ -15,6 +15,8 @@ mod absorb;
 pub mod block_map;
 mod gather;
 mod in_place;
+#[cfg(test)]
+mod tests;
 
 use std::ops::Range;
 

@@ -27,6 +27,8 @@ pub mod history_table;
 pub mod hot_filter;
 pub mod learned;
 pub mod line_book;
+#[cfg(test)]
+mod log_bench_tests;
 pub mod log_index;
 pub mod log_recovery;
 pub mod map_area;

@@ -8,6 +8,8 @@
 //! scheme's), or the merge itself (`merge_engine`).
 
 #[cfg(test)]
+mod merge_tests;
+#[cfg(test)]
 mod tests;
 mod victim;
 

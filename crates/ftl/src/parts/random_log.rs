@@ -3,6 +3,9 @@
 //!
 //! What this is not: the merge (see `merge_engine`).
 
+#[cfg(test)]
+mod order_tests;
+
 use std::collections::VecDeque;
 
 use crate::answers::Room;

@@ -76,4 +76,9 @@ mod tests {
             }
         }
     }
+
+    #[test]
+    fn memory_is_four_bytes_for_a_write() {
+        assert_eq!(RecentPages::ram_bytes(3), 12);
+    }
 }

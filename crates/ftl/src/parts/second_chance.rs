@@ -5,6 +5,9 @@
 //! block goes when the block is erased; a copy takes its count along. What this is not: a judge of
 //! who gets one.
 
+#[cfg(test)]
+mod tests;
+
 use crate::parts::merge_engine::{MergeEngine, lpn_of_page};
 use crate::parts::random_log::RandomLog;
 use ftlab_flash::board::Board;

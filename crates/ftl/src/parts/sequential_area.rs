@@ -4,6 +4,9 @@
 //! What this is not: a judge of which writes are sequential (the scheme's), or of a single block's
 //! stream and merge (`sequential_log`).
 
+#[cfg(test)]
+mod choice_tests;
+
 use crate::parts::data_blocks::Lbn;
 use crate::parts::merge_engine::{Absorb, MergeEngine};
 use crate::parts::sequential_log::{Merge, OpenLog, SequentialLog};

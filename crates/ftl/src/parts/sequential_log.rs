@@ -5,6 +5,9 @@
 //! `docs/papers/others.md#fast`); what a scheme does by each rule may differ, the rules and the
 //! merges do not.
 
+#[cfg(test)]
+mod merge_tests;
+
 use std::cmp::Ordering;
 
 use crate::parts::block_supply::Need;

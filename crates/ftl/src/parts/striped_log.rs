@@ -6,6 +6,9 @@
 //! for what failed programs and reclaims have shifted. What this is not: a judge of what a
 //! reclaimed page's fate is.
 
+#[cfg(test)]
+mod tests;
+
 use crate::answers::Room;
 use crate::parts::merge_engine::MergeEngine;
 use crate::parts::random_log::{LogVictim, RandomLog};
