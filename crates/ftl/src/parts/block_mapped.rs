@@ -9,6 +9,9 @@
 //! block that the scheme goes on with, or a *stray*: one that the scheme has no use for. Strays are
 //! read like log blocks, and merged before the next write.
 
+#[cfg(test)]
+mod tests;
+
 use crate::answers::Location;
 use crate::parts::block_supply::BlockSupply;
 use crate::parts::block_survey::{Survey, Survivor};

@@ -279,4 +279,40 @@ mod tests {
         }
         assert!(ties > 500, "{ties} choices among equals");
     }
+
+    #[test]
+    fn chains_are_linked_both_ways_and_counted_against_the_limit() {
+        let geometry = Geometry::new(&SharedSettings::default().device);
+        let mut chains = ReplacementChains::new(&geometry, 4);
+        assert!(chains.is_empty());
+        [(2, 5), (7, 6), (2, 8)]
+            .into_iter()
+            .for_each(|(lbn, block)| chains.append(Lbn(lbn), BlockId(block)));
+        assert_eq!((chains.len(), chains.chains(), chains.free_blocks()), (3, 2, 1));
+        assert!(!chains.is_empty());
+        let all = [2, 7, 1].map(Lbn);
+        assert_eq!(all.map(|lbn| chains.length(lbn)), [2, 1, 0]);
+        let [first, last] = [5, 8].map(BlockId);
+        assert_eq!(all.map(|lbn| chains.first(lbn)), [Some(first), Some(BlockId(6)), None]);
+        assert_eq!(all.map(|lbn| chains.last(lbn)), [Some(last), Some(BlockId(6)), None]);
+        assert_eq!([first, last].map(|block| chains.behind(block)), [Some(last), None]);
+        assert_eq!([first, last].map(|block| chains.before(block)), [None, Some(first)]);
+        assert_eq!(ReplacementChains::position_bytes(3), 6);
+        let blocks = u64::from(geometry.blocks());
+        assert_eq!(ReplacementChains::ram_bytes(&geometry), 4 * blocks);
+    }
+
+    #[test]
+    fn folded_chains_are_counted_in_bars_that_double() {
+        use Event::{
+            FoldedChainsOf1, FoldedChainsOf2, FoldedChainsOf3To4, FoldedChainsOf5To8,
+            FoldedChainsOver8,
+        };
+        let bars = [1, 2, 3, 4, 5, 8, 9].map(length_of_folded);
+        let (three, five) = (FoldedChainsOf3To4, FoldedChainsOf5To8);
+        assert_eq!(
+            bars,
+            [FoldedChainsOf1, FoldedChainsOf2, three, three, five, five, FoldedChainsOver8]
+        );
+    }
 }

@@ -9,6 +9,9 @@
 //!
 //! What this is not: a judge of which blocks are reclaimed when. That is the scheme's.
 
+#[cfg(test)]
+mod tests;
+
 use crate::parts::slots::Slot;
 use crate::parts::slots::indexed_heap::IndexedHeap;
 use crate::parts::slots::slot_list::SlotLists;
