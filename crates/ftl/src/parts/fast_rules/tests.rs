@@ -26,7 +26,7 @@ fn write(it: &mut Bench, log: &mut FastLog, lpn: u32, stream: Stream) -> (Row, u
 }
 
 fn rows(it: &mut Bench, log: &mut FastLog, lpns: &[u32]) -> Vec<Row> {
-    let zero = |lpn: u32| Stream::AtOffsetZero(lpn % 4 == 0);
+    let zero = |lpn: u32| Stream::AtOffsetZero(lpn.is_multiple_of(4));
     lpns.iter().map(|&lpn| write(it, log, lpn, zero(lpn)).0).collect()
 }
 
