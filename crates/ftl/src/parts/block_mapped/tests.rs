@@ -168,3 +168,24 @@ fn a_page_goes_to_its_place_only_where_the_flash_takes_it() {
     assert!(it.board.erase(retired, BlockRole::Log, Cause::Merge, When::START).is_err());
     assert_eq!([failed, retired].map(|block| accepted(&it, block)), [false; 2]);
 }
+
+#[test]
+fn a_block_map_on_flash_is_found_again_after_a_power_cut() {
+    let mut it = Bench::new(&[]);
+    let kind = BlockMapKind::Written(1);
+    let mut base = BlockMapped::new(&it.board, &it.config);
+    base.map_on_flash(&it.board, kind);
+    for lpn in [0, 9] {
+        let io = it.host.write(lpn);
+        assert!(base.write_in_place(&mut it.board, &io, When::START).is_ok());
+    }
+    base.self_check(&it.board, 0).expect("the map is on flash");
+    let (mut base, found) = recovered(&mut it);
+    let (board, pages) = (&mut it.board, &found.map_pages);
+    assert!(base.engine.recover_map(board, pages, kind, When::START).is_ok());
+    assert_eq!(base.engine.block_map.as_ref().map(BlockMap::area_blocks), Some(1));
+    base.self_check(&it.board, 0).expect("the map is what it was");
+    for lpn in [0, 9] {
+        assert!(matches!(base.locate(&it.board, Lpn(lpn)), Location::Flash(_)), "page {lpn}");
+    }
+}

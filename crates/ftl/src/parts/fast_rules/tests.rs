@@ -102,3 +102,27 @@ fn the_random_log_is_reclaimed_when_it_takes_no_page_and_no_sooner() {
     assert_eq!(write(&mut it, &mut log, 12, Stream::ByRun(true)), (Sequential(Open), 2));
     check(&mut it, &mut log);
 }
+
+/// Three log blocks, the oldest first: the beginnings of two logical blocks, and a shared one. The
+/// random log may have one block.
+#[test]
+fn after_a_power_cut_the_youngest_beginning_goes_on_and_what_is_too_much_is_merged() {
+    let mut it = Bench::new(&[]);
+    it.in_place(0..16);
+    let [old, young, shared] = [[0, 1], [4, 5], [2, 9]].map(|lpns| it.log_block(&lpns));
+    it.board.nand_mut().cut_power();
+    it.board.power_on();
+    let recovered = BlockMapped::recover(&mut it.board, &it.config, When::START);
+    let (base, found, _) = recovered.expect("nothing fails here");
+    it.board.end_recovery();
+    let mut log = fast(&it, FirstWrite::Log, RewriteRule::FullMerge, GapRule::FullMerge);
+    log.base = base;
+    log.random.set_limit(1);
+    assert!(log.resume(&mut it.board, found, |_, _| false, When::START).is_ok());
+    assert_eq!(log.sequential.open_log().map(|open| (open.block, open.next)), Some((young, 2)));
+    assert_eq!(log.random.blocks().collect::<Vec<_>>(), [shared]);
+    assert_eq!(it.valid_pages(old), 2, "read until it is merged");
+    assert_eq!(rows(&mut it, &mut log, &[6]), [Sequential(Append)]);
+    assert_eq!(it.valid_pages(old), 0, "merged before the write");
+    check(&mut it, &mut log);
+}

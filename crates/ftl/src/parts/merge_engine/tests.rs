@@ -165,3 +165,15 @@ fn a_block_map_on_flash_is_looked_up_for_what_is_not_in_a_log_and_written_by_mer
     // The one map page is valid as well.
     it.engine.self_check(&it.board, 1).expect("no block is lost");
 }
+
+/// Logical block 1 lives in the second plane, where nothing is under way.
+#[test]
+fn the_merge_of_a_page_begins_when_it_may() {
+    let mut it = Bench::new(&[("timing.profile", "parallel"), ("device.planes", "2")]);
+    let _ = it.log_block(&[4]);
+    let later = it.later();
+    let page = it.engine.newest(it.board.nand(), Lpn(4)).expect("written above");
+    let merged = it.engine.merge_page(&mut it.board, page, &mut (), later);
+    let (blocks, done) = merged.expect("nothing fails");
+    assert!(blocks == 1 && done != later && is_not_before(done, later));
+}

@@ -86,19 +86,19 @@ fn a_block_has_room_until_it_is_full_or_failed_and_counts_whom_a_full_merge_rebu
     let mut it = Bench::new(&[]);
     let mut logs = logs(&it, SHARED, RULES, OwnedVictim::Fifo);
     assert!(logs.is_empty());
-    let full = write(&mut it, &mut logs, &[4, 5, 9, 13]);
+    let full = write(&mut it, &mut logs, &[4, 5, 6, 9]);
     assert_eq!((logs.len(), logs.is_empty()), (1, false));
     let open = write(&mut it, &mut logs, &[0, 1, 0]);
     let room =
         |logs: &OwnedLogs, it: &Bench| [full, open].map(|p| logs.has_room(it.board.nand(), p));
     assert_eq!(room(&logs, &it), [false, true]);
     assert_eq!([full, open].map(|place| logs.pages_used(place)), [4, 3]);
-    assert_eq!([full, open].map(|place| logs.data_blocks(place, &it.board)), [3, 1]);
+    assert_eq!([full, open].map(|place| logs.data_blocks(place, &it.board)), [2, 1]);
     let used = [full, open, Slot(2)].map(|place| logs.is_used(place));
     assert_eq!(used, [true, true, false]);
     let emptied = |logs: &OwnedLogs, it: &Bench| [1, 0].map(|o| logs.emptied(Owner(o), &it.board));
     assert_eq!(emptied(&logs, &it), [None; 2], "pages are valid");
-    [4, 5, 9, 13].into_iter().for_each(|lpn| it.trim(lpn));
+    [4, 5, 6, 9].into_iter().for_each(|lpn| it.trim(lpn));
     [0, 1].into_iter().for_each(|lpn| it.trim(lpn));
     assert_eq!(emptied(&logs, &it), [Some(full), None], "the other one has room");
     it.fail_program_after(0);
@@ -167,4 +167,24 @@ fn the_cheapest_is_a_dead_one_then_one_to_switch() {
     assert_eq!(choose(&mut it, &mut logs, None), switch);
     it.trim(8);
     assert_eq!(choose(&mut it, &mut logs, None), dead);
+}
+
+/// Up to two owners share a block.
+#[test]
+fn an_owner_leaves_its_own_block_and_a_block_of_too_many_is_not_gone_on_with() {
+    let mut it = Bench::new(&[]);
+    let two = Shape { sharers: 2, ..SHARED };
+    let mut known = logs(&it, two, RULES, OwnedVictim::Fifo);
+    let places = [&[0, 4][..], &[8, 12], &[16, 20]].map(|lpns| write(&mut it, &mut known, lpns));
+    let sharers = |logs: &OwnedLogs| {
+        places.map(|place| logs.sharers(place).map(|owner| owner.0).collect::<Vec<_>>())
+    };
+    known.leave(places[2], Owner(4));
+    assert_eq!(sharers(&known), [vec![0, 1], vec![2, 3], vec![5]]);
+    known.remove(places[1]);
+    assert_eq!(sharers(&known), [vec![0, 1], vec![], vec![5]]);
+    let [three, pair] = [it.log_block(&[1, 5, 9]), it.log_block(&[2, 6])];
+    let mut found = logs(&it, two, RULES, OwnedVictim::Fifo);
+    let resumed = [three, pair].map(|block| found.resume(&it.board, block, |_| 1));
+    assert_eq!((resumed, found.len()), ([false, true], 1));
 }
