@@ -279,4 +279,25 @@ mod tests {
             }
         }
     }
+
+    #[test]
+    fn a_smaller_limit_drops_the_oldest_and_all_can_be_forgotten() {
+        let mut history = table(HistoryLookup::CoversRange, 3, 3);
+        [3, 20, 40].into_iter().for_each(|base| history.note(Lpn(base), 1));
+        history.set_limit(2);
+        let known = |history: &HistoryTable| [3, 20, 40].map(|lpn| history.knows(Lpn(lpn)));
+        assert_eq!((history.len(), known(&history)), (2, [false, true, true]));
+        assert!(!history.is_empty());
+        history.forget();
+        assert_eq!((history.len(), known(&history)), (0, [false; 3]));
+        assert!(history.is_empty());
+    }
+
+    #[test]
+    fn a_request_beyond_the_last_page_is_one_of_the_pages_that_there_are() {
+        let mut history = table(HistoryLookup::CoversRange, 3, 3);
+        history.note(Lpn(LOGICAL - 2), 8);
+        history.note(Lpn(LOGICAL - 2), 2);
+        assert_eq!(history.len(), 1);
+    }
 }

@@ -187,4 +187,21 @@ mod tests {
         assert_eq!(early, 100 - 64);
         assert_eq!(record.pass(2), 64);
     }
+
+    /// Seventeen bits, and the pages of four merges a request; 64 at least.
+    #[test]
+    fn memory_is_a_bit_for_a_log_page_and_four_bytes_for_a_watched_one() {
+        assert_eq!(PredictionRecord::ram_bytes(17, 20), 3 + 80 * 4);
+        assert_eq!(PredictionRecord::ram_bytes(8, 1), 1 + 64 * 4);
+    }
+
+    #[test]
+    fn predictions_that_are_forgotten_are_never_proved() {
+        let mut record = PredictionRecord::new(8, 10);
+        record.kept(Lpn(1));
+        record.merged(Lpn(2), 5);
+        record.forget();
+        assert!(!record.returned(Lpn(1)));
+        assert_eq!((record.written(Lpn(2)), record.pass(99)), (None, 0));
+    }
 }
