@@ -108,9 +108,9 @@ impl Bench {
         self.board.nand_mut().faults_mut().fail_program_after(programs);
     }
 
-    /// A moment at which something else is over that took long.
-    pub fn later(&mut self) -> When {
-        let taken = self.engine.supply.take(&self.board, PlaneId(0), Need::Growth, When::START);
+    /// A moment at which something else in a plane is over that took long.
+    pub fn later(&mut self, plane: PlaneId) -> When {
+        let taken = self.engine.supply.take(&self.board, plane, Need::Growth, When::START);
         let (block, mut when) = taken.expect("blocks are free");
         for _ in 0..4 {
             let erased = self.board.erase(block, BlockRole::Data, Cause::Wear, when);

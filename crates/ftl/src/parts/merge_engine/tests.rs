@@ -72,7 +72,7 @@ fn a_log_block_with_every_page_in_order_becomes_the_data_block_and_no_other_does
 fn a_full_merge_counts_its_data_blocks_and_begins_when_it_may() {
     let mut it = Bench::new(&[("timing.profile", "parallel")]);
     let log = it.log_block(&[0, 5, 9, 10]);
-    let later = it.later();
+    let later = it.later(PlaneId(0));
     let done = it.engine.reclaim(&mut it.board, log, &mut (), later).expect("nothing fails");
     assert!(done != later && is_not_before(done, later));
     let merges = it.board.meter().merges();
@@ -152,7 +152,7 @@ fn a_block_map_on_flash_is_looked_up_for_what_is_not_in_a_log_and_written_by_mer
     let area = |it: &Bench| it.engine.block_map.as_ref().map_or(0, BlockMap::area_blocks);
     assert_eq!(area(&it), 0, "nothing is written yet");
     let log = it.log_block(&[0, 5]);
-    let later = it.later();
+    let later = it.later(PlaneId(0));
     let known = it.engine.look_up_page(&mut it.board, Lpn(0), later);
     assert_eq!(known, Ok(later), "in a log");
     let found = it.engine.look_up_page(&mut it.board, Lpn(1), later).expect("nothing fails");
@@ -166,13 +166,13 @@ fn a_block_map_on_flash_is_looked_up_for_what_is_not_in_a_log_and_written_by_mer
     it.engine.self_check(&it.board, 1).expect("no block is lost");
 }
 
-/// Logical block 1 lives in the second plane, where nothing is under way.
+/// Logical block 0 and its log block lie in the first plane, where nothing is under way.
 #[test]
 fn the_merge_of_a_page_begins_when_it_may() {
     let mut it = Bench::new(&[("timing.profile", "parallel"), ("device.planes", "2")]);
-    let _ = it.log_block(&[4]);
-    let later = it.later();
-    let page = it.engine.newest(it.board.nand(), Lpn(4)).expect("written above");
+    let _ = it.log_block(&[0]);
+    let later = it.later(PlaneId(1));
+    let page = it.engine.newest(it.board.nand(), Lpn(0)).expect("written above");
     let merged = it.engine.merge_page(&mut it.board, page, &mut (), later);
     let (blocks, done) = merged.expect("nothing fails");
     assert!(blocks == 1 && done != later && is_not_before(done, later));

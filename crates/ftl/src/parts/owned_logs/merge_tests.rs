@@ -88,7 +88,7 @@ fn a_block_has_room_until_it_is_full_or_failed_and_counts_whom_a_full_merge_rebu
     assert!(logs.is_empty());
     let full = write(&mut it, &mut logs, &[4, 5, 6, 9]);
     assert_eq!((logs.len(), logs.is_empty()), (1, false));
-    let open = write(&mut it, &mut logs, &[0, 1, 0]);
+    let open = write(&mut it, &mut logs, &[0, 1, 2]);
     let room =
         |logs: &OwnedLogs, it: &Bench| [full, open].map(|p| logs.has_room(it.board.nand(), p));
     assert_eq!(room(&logs, &it), [false, true]);
@@ -99,7 +99,7 @@ fn a_block_has_room_until_it_is_full_or_failed_and_counts_whom_a_full_merge_rebu
     let emptied = |logs: &OwnedLogs, it: &Bench| [1, 0].map(|o| logs.emptied(Owner(o), &it.board));
     assert_eq!(emptied(&logs, &it), [None; 2], "pages are valid");
     [4, 5, 6, 9].into_iter().for_each(|lpn| it.trim(lpn));
-    [0, 1].into_iter().for_each(|lpn| it.trim(lpn));
+    [0, 1, 2].into_iter().for_each(|lpn| it.trim(lpn));
     assert_eq!(emptied(&logs, &it), [Some(full), None], "the other one has room");
     it.fail_program_after(0);
     let io = it.host.write(0);
