@@ -58,6 +58,46 @@ fn a_recovery_looks_for_no_block_that_waits() {
     assert_eq!(aging.ages.next_find(), Nanos::MAX);
 }
 
+/// A device that was off for three days: what was written before is as much older, what is written
+/// afterwards is not.
+#[test]
+fn data_ages_while_the_device_is_off_from_when_it_was_written_on() {
+    let mut aging = aging(&[("refresh.days", "2"), ("refresh.off_days", "3")]);
+    let (before, behind) = (BlockId(1), BlockId(2));
+    aging.programmed(before, 5);
+    aging.was_off(10, |_| true);
+    aging.programmed(behind, 10);
+    let now = aging.ages.time(10 + days(0.5));
+    assert_eq!(now, 10 + days(3.5));
+    let ages = [before, behind].map(|block| aging.ages.of(block, now));
+    assert_eq!(ages, [days(3.5) + 5, days(0.5)]);
+    let found = aging.ages.next_find();
+    assert!((10..days(0.1)).contains(&found), "it is too old at once, and found at {found}");
+}
+
+/// The patrol comes to block 0 of four at 10, 50 and so on. What it passed at 10 it finds at 50.
+#[test]
+fn a_patrol_does_not_come_by_twice_at_one_moment() {
+    let (mut ages, mut due) = (Ages::new(5, Patrol::new(10, 4), 4), Queue::new(4));
+    ages.programmed(BlockId(0), 0, false);
+    ages.programmed(BlockId(0), 1, false);
+    assert_eq!(ages.next_find(), 10);
+    ages.look(10, &mut due, |_| false);
+    assert_eq!((due.len(), ages.next_find()), (0, Nanos::MAX), "it held nothing");
+    ages.look_for(BlockId(0), 10);
+    assert_eq!(ages.next_find(), 50);
+}
+
+#[test]
+fn where_age_has_no_limit_the_first_block_has_no_age_either() {
+    let mut aging = aging(&[("refresh.reads", "2")]);
+    aging.programmed(BlockId(0), 5);
+    (0..2).for_each(|_| aging.sensed((BlockId(0), 0), true));
+    assert_eq!((aging.due.len(), aging.ages.of(BlockId(0), 9)), (1, 0));
+    aging.erased(BlockId(0));
+    assert_eq!(aging.due.len(), 0);
+}
+
 /// Blocks 1 and 2 hold a page each, block 3 one that is not valid.
 fn board(pairs: &[(&str, &str)]) -> Board {
     let mut config = BoardSettings::default();

@@ -226,6 +226,7 @@ fn one_operation_stands_for_all_that_a_token_names() {
     assert_eq!(clock.narrow(start), start, "a moment stays one");
     let read = read(&mut clock, &geometry, (1, 0), start);
     let erased = clock.erase_block(PlaneId(1), BlockId(16), Cause::Gc, start);
+    assert_eq!(clock.narrow(erased), erased, "so does one operation");
     let both = clock.narrow(read.join(erased));
     assert_eq!(both.operations().map(|span| span.last - span.first).collect::<Vec<_>>(), [0]);
     assert_eq!(end(&mut clock, both), 100 + ERASE);

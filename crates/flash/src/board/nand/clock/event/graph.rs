@@ -83,7 +83,7 @@ enum State {
 }
 
 /// Operations behind one that are looked at to learn whether another waits for it.
-const WALK_MAX: usize = 64;
+pub(super) const WALK_MAX: usize = 64;
 
 /// No block.
 pub const NO_BLOCK: u32 = u32::MAX;

@@ -50,6 +50,8 @@
 //! beforehand.
 
 mod graph;
+#[cfg(test)]
+mod graph_tests;
 mod serve;
 #[cfg(test)]
 mod simulator;
@@ -57,7 +59,11 @@ mod station;
 #[cfg(test)]
 mod tests;
 #[cfg(test)]
+mod token_tests;
+#[cfg(test)]
 mod turns;
+#[cfg(test)]
+mod turns_tests;
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
@@ -248,11 +254,10 @@ impl Controller {
         all.filter(of).collect()
     }
 
-    /// One operation that stands for a token.
+    /// One operation that stands for a token of operations.
     pub fn narrow(&mut self, token: When) -> When {
         let mut spans = token.operations();
         match (spans.next(), spans.next()) {
-            (None, _) => token,
             (Some(span), None) if span.first == span.last => token,
             _ => When::of(self.join(token)),
         }
@@ -324,12 +329,14 @@ impl Controller {
 
     /// Ends what a station did.
     fn all_end(&mut self, station: u32) {
-        let running = std::mem::take(&mut self.stations[station as usize].running);
+        let mut running = std::mem::take(&mut self.stations[station as usize].running);
         for &operation in &running {
             self.end(operation);
         }
         let cells = &mut self.stations[station as usize];
-        cells.give_back(running);
+        // What ends begins nothing: the list is filled again later.
+        running.clear();
+        cells.running = running;
         while cells.open.front().is_some_and(|&first| !self.graph.is_open(first)) {
             cells.open.pop_front();
         }

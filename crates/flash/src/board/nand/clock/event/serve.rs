@@ -14,7 +14,7 @@ pub(super) const PASSES_MAX: u32 = 4096;
 
 /// Among how many of those that wait for a die commands of other planes are looked for that may
 /// join: more wait where a recovery reads one plane after another.
-const JOIN_WINDOW: usize = 1024;
+pub(super) const JOIN_WINDOW: usize = 1024;
 
 impl Controller {
     /// What a station does next, if it is idle; or whether what it does is suspended.

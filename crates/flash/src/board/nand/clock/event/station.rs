@@ -47,12 +47,4 @@ impl Station {
         let place = self.queue.partition_point(|other| *other < waiting);
         self.queue.insert(place, waiting);
     }
-
-    /// A list to be filled again.
-    pub fn give_back(&mut self, mut list: Vec<u64>) {
-        list.clear();
-        if self.running.capacity() == 0 {
-            self.running = list;
-        }
-    }
 }
