@@ -156,8 +156,9 @@ impl MappedBlocks {
 mod tests {
     use super::*;
     use crate::settings::SharedSettings;
+    use ftlab_flash::settings::Groups as _;
 
-    /// Two of the logical blocks, the last one cut short, and a cache of one entry.
+    /// Two of the logical blocks, and a cache of one entry.
     #[test]
     fn the_cache_tells_where_pages_are_and_the_bits_outlive_it() {
         let mut config = SharedSettings::default();
@@ -180,5 +181,49 @@ mod tests {
         assert_eq!(blocks.take(last), Some(When::START));
         blocks.unmap(last);
         assert_eq!(blocks.pages(), 64);
+    }
+
+    /// Four logical blocks of 128 pages, of the last of which five are there.
+    fn four(capacity: u32) -> MappedBlocks {
+        let mut config = SharedSettings::default();
+        config.device.pages_per_block = 128;
+        config.device.blocks_per_plane = 80;
+        config.set("device.logical_bytes", &(2048 * (3 * 128 + 5)).to_string()).expect("legal");
+        MappedBlocks::new(&Geometry::new(&config.device), capacity)
+    }
+
+    #[test]
+    fn a_block_that_is_cut_short_counts_as_the_pages_that_it_has() {
+        let mut blocks = four(1);
+        let pages = [0, 3, 1].map(|lbn| {
+            blocks.map(Lbn(lbn));
+            blocks.pages()
+        });
+        assert_eq!(pages, [128, 128 + 5, 2 * 128 + 5]);
+        blocks.unmap(Lbn(0));
+        assert_eq!([0, 1, 2, 3].map(|lbn| blocks.is_mapped(Lbn(lbn))), [false, true, false, true]);
+        blocks.unmap(Lbn(3));
+        assert_eq!(blocks.pages(), 128);
+    }
+
+    /// The pages of a block fill two words. A place that was taken over says nothing of who was
+    /// there before, and who was used is not who leaves.
+    #[test]
+    fn an_entry_knows_its_own_pages_and_leaves_when_it_is_the_oldest() {
+        let mut blocks = four(2);
+        (0..3).for_each(|lbn| blocks.map(Lbn(lbn)));
+        let odd = |blocks: &mut MappedBlocks, lbn: u32, rest: u32| {
+            let there = (0..128).map(|offset| offset % 2 == rest);
+            blocks.insert((Lbn(lbn), BlockId(10 + lbn)), there, When::START);
+        };
+        odd(&mut blocks, 0, 0);
+        odd(&mut blocks, 1, 1);
+        assert_eq!(blocks.use_block(Lbn(0)), Some(When::START));
+        odd(&mut blocks, 2, 0);
+        assert_eq!([0, 1, 2].map(|lbn| blocks.holds(Lbn(lbn))), [true, false, true]);
+        for (lbn, offset) in [0, 2].into_iter().flat_map(|lbn| (0..128).map(move |at| (lbn, at))) {
+            let there = (offset % 2 == 0).then_some(Ppn((10 + lbn) * 128 + offset));
+            assert_eq!(blocks.entry(Lpn(lbn * 128 + offset)), Some(there), "{lbn} {offset}");
+        }
     }
 }

@@ -231,4 +231,29 @@ mod tests {
         buffer.drop_unwritten(Lpn(99));
         assert_eq!(buffer.entry(Lpn(99)), None, "the write got no place");
     }
+
+    /// Two entries from before a power cut, which flash does not know, and one that is being
+    /// written. Where memory outlives the power, what they supersede counts as valid no more.
+    #[test]
+    fn entries_outlive_the_power_and_what_they_supersede_does_not() {
+        let mut config = SharedSettings::default();
+        config.device.blocks_per_plane = 64;
+        let mut buffer = EntryBuffer::new(&Geometry::new(&config.device), 4);
+        assert!(buffer.is_empty());
+        buffer.fill(&[(Lpn(3), Some(Ppn(30))), (Lpn(4), None)]);
+        buffer.insert_unresolved(Lpn(5), When::START);
+        assert!(!buffer.is_empty());
+        let of = |buffer: &EntryBuffer| {
+            [3, 4, 5].map(Lpn).map(|lpn| (buffer.is_dirty(lpn), buffer.is_unresolved(lpn)))
+        };
+        assert_eq!(of(&buffer), [(true, false), (true, false), (false, true)]);
+        buffer.change(Lpn(5), Some(Ppn(50)));
+        buffer.insert_unresolved(Lpn(6), When::START);
+        buffer.resolve(Lpn(6));
+        assert_eq!((buffer.unresolved(), buffer.is_unresolved(Lpn(6))), (1, false));
+        buffer.outlive_power();
+        assert_eq!((buffer.unresolved(), of(&buffer)), (0, [(true, false); 3]));
+        let found = [3, 4, 5].map(|lpn| buffer.entry(Lpn(lpn)));
+        assert_eq!(found, [Some(Some(Ppn(30))), Some(None), Some(Some(Ppn(50)))]);
+    }
 }

@@ -191,3 +191,61 @@ impl HeldPages {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ftlab_flash::settings::Groups as _;
+
+    /// The share 1/512 of a device, between 32 KiB and 64 MiB.
+    #[test]
+    fn ram_is_a_share_of_the_device_within_bounds() {
+        let mut config = SharedSettings::default();
+        config.device.pages_per_block = 64;
+        config.device.blocks_per_plane = 1 << 20;
+        let mut ram = |bytes: u64| {
+            config.set("device.logical_bytes", &bytes.to_string()).expect("legal");
+            default_ram(&config)
+        };
+        assert_eq!([1 << 20, 24 << 20, 1 << 30].map(&mut ram), [32 << 10, 48 << 10, 2 << 20]);
+        assert_eq!(ram(64 << 30), 64 << 20);
+    }
+
+    #[test]
+    fn a_frame_holds_what_was_put_into_it_until_it_leaves() {
+        let mut pages = HeldPages::new(2, 10);
+        assert!(pages.is_empty() && !pages.is_full());
+        let [one, two] = [3, 5].map(|lpn| pages.enter(Lpn(lpn)).0);
+        assert!(pages.is_full() && !pages.is_empty());
+        assert_eq!((pages.frames(), pages.len(), pages.dirty()), (2, 2, 0));
+        assert_eq!([3, 4, 5].map(|lpn| pages.find(Lpn(lpn))), [Some(one), None, Some(two)]);
+        let held = |pages: &HeldPages, slot: Slot| {
+            let Held { lpn, tag, sectors, dirty, .. } = *pages.get(slot);
+            (lpn.0, tag.0, sectors, dirty)
+        };
+        pages.write(one, Tag(7), 0b011, Moment::START);
+        pages.write(one, Tag(8), 0b110, Moment::START);
+        assert_eq!((held(&pages, one), pages.dirty()), ((3, 8, 0b111, true), 1));
+        // What the host wrote stays when the rest is read.
+        [one, two].into_iter().for_each(|slot| pages.fill(slot, Tag(2), Moment::START));
+        assert_eq!(held(&pages, one), (3, 8, u64::MAX, true));
+        assert_eq!((held(&pages, two), pages.dirty()), ((5, 2, u64::MAX, false), 1));
+        (0..2).for_each(|_| pages.clean(one));
+        assert_eq!((held(&pages, one), pages.dirty()), ((3, 8, u64::MAX, false), 0));
+        pages.write(two, Tag(9), 0b1, Moment::START);
+        pages.leave(one, Moment::START);
+        assert_eq!((pages.find(Lpn(3)), pages.len(), pages.dirty()), (None, 1, 1));
+        assert_eq!([one, two].map(|slot| pages.holds(slot)), [false, true]);
+        assert_eq!(pages.all().collect::<Vec<_>>(), [two]);
+        pages.clean_from(two, Moment::START);
+        assert_eq!((held(&pages, two).3, pages.dirty()), (false, 0));
+        // A frame that is free again is taken before a new one.
+        assert_eq!(pages.enter(Lpn(7)).0, one);
+        assert_eq!(held(&pages, one), (7, 0, 0, false), "and is empty");
+        pages.write(one, Tag(4), 0b10, Moment::START);
+        pages.self_check().expect("sound");
+        pages.leave(one, Moment::START);
+        assert_eq!((pages.dirty(), pages.len()), (0, 1));
+        pages.self_check().expect("sound");
+    }
+}

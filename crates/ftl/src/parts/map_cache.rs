@@ -152,3 +152,54 @@ pub trait MapCache {
         None
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A cache of all entries, which does what it must and nothing else.
+    struct Plain([(Option<Ppn>, bool); 8]);
+
+    impl MapCache for Plain {
+        fn entry(&self, lpn: Lpn) -> Option<Option<Ppn>> {
+            Some(self.0[lpn.index()].0)
+        }
+        fn is_dirty(&self, lpn: Lpn) -> bool {
+            self.0[lpn.index()].1
+        }
+        fn change(&mut self, lpn: Lpn, ppn: Option<Ppn>) {
+            self.0[lpn.index()] = (ppn, true);
+        }
+        fn clean(&mut self, lpn: Lpn) {
+            self.0[lpn.index()].1 = false;
+        }
+        fn changed(&self) -> impl Iterator<Item = (Lpn, Option<Ppn>)> + '_ {
+            let all = (0..).map(Lpn).zip(&self.0);
+            all.filter(|(_, entry)| entry.1).map(|(lpn, entry)| (lpn, entry.0))
+        }
+    }
+
+    /// It looks up what it supersedes, holds no data and no translation page, and is asked nothing
+    /// about collection.
+    #[test]
+    fn a_cache_that_only_caches_promises_nothing_else() {
+        let mut cache = Plain([(None, false); 8]);
+        cache.fill(&[(Lpn(3), Some(Ppn(30))), (Lpn(5), None)]);
+        assert_eq!(cache.changed().collect::<Vec<_>>(), [(Lpn(3), Some(Ppn(30))), (Lpn(5), None)]);
+        assert_eq!((cache.unresolved(), cache.is_unresolved(Lpn(3))), (0, false));
+        assert!(!cache.hands_over() && !cache.prefers_cached() && cache.newer(Lpn(3)).is_none());
+        assert!(!cache.knows_rest(0, 8) && cache.held(0).is_none());
+    }
+
+    #[test]
+    #[should_panic(expected = "page 3 was looked up before it was written")]
+    fn what_was_looked_up_is_not_resolved() {
+        Plain([(None, false); 8]).resolve(Lpn(3));
+    }
+
+    #[test]
+    #[should_panic(expected = "memory holds no newer version of page 3")]
+    fn what_memory_does_not_hold_is_not_written() {
+        Plain([(None, false); 8]).wrote_newer(Lpn(3));
+    }
+}

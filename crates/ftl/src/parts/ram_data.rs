@@ -309,3 +309,6 @@ impl RamData {
         slot
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -381,3 +381,6 @@ impl MapCache for Frames {
         self.for_collection
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -160,3 +160,67 @@ fn a_new_entry_is_one_older_than_the_highest_age_ever() {
     let from_ghost = [1, 2, 3, 4, 5, 1, 1, 1, 1, 1, 1, 1, 6];
     assert_eq!(departures(5, &from_ghost), [2, 3, 4, 5, 1, 6]);
 }
+
+/// Two entries and three places for those that have left, in the order in which they did: one is
+/// taken back out of turn, another in exchange for a third.
+#[test]
+fn what_has_left_is_known_until_it_is_written_or_taken_back() {
+    let context = CacheContext { slots: 5, capacity: 2, protected: 0.0, own: None };
+    let mut cmt = Cmt::with_policy(CachePolicyKind::Lru, 100, &context);
+    let mut slots = Vec::new();
+    for lpn in 1..=3 {
+        let slot = cmt.insert(Lpn(lpn), Some(Ppn(10 * lpn)), Moment::START);
+        assert!(!cmt.is_leaving(slot) && !cmt.is_crowded());
+        cmt.leave(slot);
+        assert!(cmt.is_leaving(slot) && cmt.is_empty());
+        assert_eq!(cmt.entry(Lpn(lpn)), Some(Some(Ppn(10 * lpn))), "still the newest word");
+        slots.push(slot);
+    }
+    let [one, two, three] = slots[..] else { panic!("three have left") };
+    assert!(cmt.is_crowded());
+    let four = cmt.insert(Lpn(4), None, Moment::START);
+    cmt.take_back(two, None);
+    assert_eq!((cmt.is_leaving(two), cmt.is_crowded(), cmt.is_full()), (false, false, true));
+    assert_eq!((cmt.first_leaving(), cmt.victim()), (Some(one), four));
+    cmt.take_back(one, Some(four));
+    assert_eq!((cmt.first_leaving(), cmt.victim(), cmt.len()), (Some(three), two, 2));
+    assert_eq!(
+        [one, two, three, four].map(|slot| cmt.is_leaving(slot)),
+        [false, false, true, true]
+    );
+    cmt.remove(three);
+    assert_eq!((cmt.find(Lpn(3)), cmt.first_leaving()), (None, Some(four)));
+    cmt.remove(four);
+    assert_eq!((cmt.first_leaving(), cmt.len()), (None, 2));
+}
+
+/// What the map on flash does not say yet, page by page; and of whom nobody knows what they
+/// supersede.
+#[test]
+fn a_cache_says_which_entries_flash_does_not_know() {
+    let mut cmt = Cmt::unordered(100, 4);
+    cmt.fill(&[(Lpn(5), Some(Ppn(50))), (Lpn(7), None)]);
+    let clean = cmt.insert(Lpn(6), Some(Ppn(60)), Moment::START);
+    let dirty = |cmt: &Cmt| [5, 6, 7, 8].map(|lpn| MapCache::is_dirty(cmt, Lpn(lpn)));
+    assert_eq!(dirty(&cmt), [true, false, true, false]);
+    let first = [0, 6, 8].map(|from| cmt.first_dirty(from..100));
+    assert_eq!(first, [Some(Lpn(5)), Some(Lpn(7)), None]);
+    let unknown = |cmt: &Cmt| [5, 6, 7].map(|lpn| MapCache::is_unresolved(cmt, Lpn(lpn)));
+    assert_eq!((cmt.unresolved(), unknown(&cmt)), (0, [false; 3]));
+    let seven = cmt.find(Lpn(7)).expect("it was filled in");
+    (0..2).for_each(|_| cmt.set_unresolved(seven, true));
+    assert_eq!((cmt.unresolved(), unknown(&cmt)), (1, [false, false, true]));
+    let mut told = Vec::new();
+    cmt.each_dirty(0..100, |lpn, ppn, unresolved| told.push((lpn.0, ppn, unresolved)));
+    assert_eq!(told, [(5, Some(Ppn(50)), false), (7, None, true)]);
+    cmt.resolve(Lpn(7));
+    assert_eq!((cmt.unresolved(), unknown(&cmt)), (0, [false; 3]));
+    cmt.clean_places(Lpn(2), [3].into_iter());
+    assert_eq!(dirty(&cmt), [false, false, true, false]);
+    // A write that did not happen: its entry goes, unless it was changed or was there before.
+    let made = cmt.insert(Lpn(9), None, Moment::START);
+    [made, seven].into_iter().for_each(|slot| cmt.set_unresolved(slot, true));
+    [6, 7, 9].into_iter().for_each(|lpn| cmt.drop_unresolved(Lpn(lpn)));
+    let left = [6, 7, 9].map(|lpn| cmt.find(Lpn(lpn)));
+    assert_eq!((left, cmt.unresolved()), ([Some(clean), Some(seven), None], 1));
+}
