@@ -252,4 +252,22 @@ mod tests {
             }
         }
     }
+
+    /// Levels of 1, 2 and 2 pages in RAM, and of 8 and 7 entries below.
+    #[test]
+    fn the_upper_levels_are_those_of_pages_and_room_is_looked_for_downwards() {
+        let mut levels = Levels::new(20, 5);
+        let rooms =
+            |levels: &Levels| [(0, 3), (2, 3), (0, 5), (3, 3)].map(|(a, b)| levels.room(a, b));
+        for (slot, level) in [(0, 0), (1, 2), (2, 3)] {
+            levels.put(Slot(slot), level);
+        }
+        let upper = [0, 1, 2, 9].map(|slot| levels.is_upper(Slot(slot)));
+        assert_eq!(upper, [true, true, false, false], "the last is in no level");
+        assert_eq!(rooms(&levels), [Some(1), Some(2), Some(1), None]);
+        for (slot, level) in [(3, 1), (4, 1), (5, 2)] {
+            levels.put(Slot(slot), level);
+        }
+        assert_eq!(rooms(&levels), [None, None, Some(3), None]);
+    }
 }

@@ -141,4 +141,31 @@ mod tests {
         let cooled: Vec<bool> = (0..40).map(hot).collect();
         assert!(cooled.is_sorted_by(|earlier, later| earlier >= later), "and stays cold");
     }
+
+    /// Weights 2, 1.5, 1 and 0.5; filters of whole bytes.
+    #[test]
+    fn all_filters_together_weigh_and_take_what_they_do_one_by_one() {
+        assert_eq!(HotFilter::most_weight(4), 5.0);
+        let bytes = [2048, 2049].map(|bits| HotFilter::ram_bytes(4, bits));
+        assert_eq!(bytes, [4 * 256, 4 * 257]);
+    }
+
+    /// The second of three filters of 130 bits, which fill three words each: every bit is some
+    /// page's, and none is of another filter. Two hashes of a page are seldom the same bit.
+    #[test]
+    fn hashes_are_spread_over_the_bits_of_their_filter() {
+        let filter = HotFilter::new((3, 130, 2), 512, 4.0);
+        let places = |hash| (0..5_000).map(move |lpn| (lpn, hash));
+        let bit = |(lpn, hash)| {
+            let (word, bit) = filter.place(1, Lpn(lpn), hash);
+            assert_eq!(bit.count_ones(), 1);
+            word as u32 * 64 + bit.trailing_zeros()
+        };
+        let mut found: Vec<u32> = places(0).map(bit).collect();
+        let same = found.iter().zip(places(1).map(bit)).filter(|&(&one, other)| one == other);
+        assert!(same.count() < 5_000 / 50, "one in 130 is to be expected");
+        found.sort_unstable();
+        found.dedup();
+        assert_eq!(found, (3 * 64..3 * 64 + 130).collect::<Vec<_>>());
+    }
 }

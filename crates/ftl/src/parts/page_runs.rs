@@ -373,4 +373,29 @@ mod tests {
             }
         }
     }
+
+    /// Pages 10 and 11 as flash says, page 20, which is changed, and page 70, which is not covered
+    /// before.
+    #[test]
+    fn a_run_is_changed_where_a_page_of_it_is_and_the_oldest_until_it_is_used() {
+        let mut runs = runs(64);
+        assert!(runs.is_empty());
+        runs.add(10, 12, |lpn| 91 + lpn, When::START);
+        runs.add(20, 21, |lpn| 91 + lpn, When::START);
+        assert!(!runs.is_empty());
+        let [first, second] = [10, 20].map(|lpn| runs.find(lpn).expect("it is covered"));
+        assert_eq!(runs.oldest(), first);
+        runs.touch(first);
+        assert_eq!(runs.oldest(), second);
+        runs.change(Lpn(20), Some(Ppn(9)));
+        runs.change(Lpn(70), Some(Ppn(8)));
+        let dirty = [6, 10, 19, 20, 70].map(|lpn| runs.is_dirty(lpn));
+        assert_eq!(dirty, [false, false, false, true, true]);
+        assert_eq!([first, second].map(|slot| runs.is_changed(slot)), [false, true]);
+        // What flash says goes on with what is here.
+        runs.cover(Lpn(12), Some(Ppn(102)), When::START);
+        assert_eq!(shape(&runs), [(10, 3), (20, 1), (70, 1)]);
+        assert_eq!((runs.entry(Lpn(12)), runs.is_dirty(12)), (Some(Some(Ppn(102))), false));
+        runs.self_check().expect("sound");
+    }
 }

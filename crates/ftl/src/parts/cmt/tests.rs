@@ -224,3 +224,19 @@ fn a_cache_says_which_entries_flash_does_not_know() {
     let left = [6, 7, 9].map(|lpn| cmt.find(Lpn(lpn)));
     assert_eq!((left, cmt.unresolved()), ([Some(clean), Some(seven), None], 1));
 }
+
+/// Of as many uses the older last one leaves first, whichever entry came first.
+#[test]
+fn among_entries_used_as_often_the_older_use_leaves_first() {
+    use CachePolicyKind::{Lfu, Slru};
+    assert_eq!(order_of_departure(Lfu, 5, &[1, 2, 3, 3, 2, 1]), [3, 2, 1]);
+    assert_eq!(order_of_departure(Lfu, 5, &[1, 2, 3, 1, 2, 3]), [1, 2, 3]);
+    // In two segments a hit protects: 3 came later and leaves earlier than 1.
+    assert_eq!(order_of_departure(Slru, 5, &[1, 2, 1, 3]), [2, 3, 1]);
+}
+
+/// 5 is raised to 8, and 6 enters with 9; with one hit more both are as old, and 5 came first.
+#[test]
+fn an_age_that_a_hit_reached_is_the_highest_from_then_on() {
+    assert_eq!(departures(5, &[1, 2, 3, 4, 5, 5, 5, 5, 6, 5]), [1, 2, 3, 4, 5, 6]);
+}

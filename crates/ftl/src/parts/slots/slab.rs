@@ -87,9 +87,12 @@ mod tests {
     #[test]
     fn a_place_that_was_given_back_is_taken_before_a_new_one() {
         let mut slab = Slab::new(3);
+        assert!(slab.is_empty());
         let [first, second] = ["a", "b"].map(|item| slab.add(item));
         slab.remove(first);
         assert_eq!((slab.len(), slab[first], slab[second]), (1, "a", "b"), "still to be read");
+        assert!(!slab.is_empty());
+        assert_eq!(slab.items(), ["a", "b"]);
         assert_eq!(slab.add("c"), first);
         slab[second] = "d";
         assert_eq!((slab.add("e"), slab.len()), (Slot(2), 3));
