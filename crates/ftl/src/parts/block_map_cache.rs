@@ -374,3 +374,6 @@ impl BlockMapCache {
         Ok((Self::over(area, entries, sizes, rules), when))
     }
 }
+
+#[cfg(test)]
+mod tests;

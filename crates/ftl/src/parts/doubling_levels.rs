@@ -253,6 +253,19 @@ mod tests {
         }
     }
 
+    /// Level 2 has room for two.
+    #[test]
+    fn nobody_is_displaced_from_a_level_with_room() {
+        let mut levels = Levels::new(20, 5);
+        let mut rng = Rng::new(4, Purpose::Workload);
+        for (slot, displaced) in [(0, 0), (1, 0), (2, 1)] {
+            let plan = levels.plan((Slot(slot), None), 2, false, &mut rng);
+            assert_eq!(plan.demoted().len(), displaced, "entry {slot}");
+            levels.apply(&plan, Slot(slot));
+        }
+        assert_eq!([2, 3].map(|level| levels.filled(level).0), [2, 1]);
+    }
+
     /// Levels of 1, 2 and 2 pages in RAM, and of 8 and 7 entries below.
     #[test]
     fn the_upper_levels_are_those_of_pages_and_room_is_looked_for_downwards() {

@@ -183,3 +183,6 @@ impl FramedMap {
         Ok((Self::over(area, board.geometry(), sizes), when))
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -196,6 +196,14 @@ mod tests {
     }
 
     #[test]
+    fn nothing_passes_before_it_was_merged() {
+        let mut record = PredictionRecord::new(8, 10);
+        assert_eq!(record.pass(99), 0);
+        record.merged(Lpn(1), 100);
+        assert_eq!((record.pass(110), record.pass(111)), (0, 1));
+    }
+
+    #[test]
     fn predictions_that_are_forgotten_are_never_proved() {
         let mut record = PredictionRecord::new(8, 10);
         record.kept(Lpn(1));

@@ -311,4 +311,6 @@ impl RamData {
 }
 
 #[cfg(test)]
+mod flash_tests;
+#[cfg(test)]
 mod tests;

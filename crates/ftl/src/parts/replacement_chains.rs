@@ -280,6 +280,14 @@ mod tests {
         assert!(ties > 500, "{ties} choices among equals");
     }
 
+    /// Keys as they differ, not as they compare roughly: a heap has the smallest on top.
+    #[test]
+    fn a_longer_chain_is_above_a_shorter_one_however_long_they_are() {
+        for blocks in [0, 1, 100_000, u32::MAX - 1] {
+            assert_eq!(by_most(blocks), by_most(blocks + 1) + 1, "{blocks}");
+        }
+    }
+
     #[test]
     fn chains_are_linked_both_ways_and_counted_against_the_limit() {
         let geometry = Geometry::new(&SharedSettings::default().device);

@@ -166,6 +166,16 @@ mod tests {
         assert_eq!(told, (vec![false, true, true, false, false, false], 2, 4));
     }
 
+    /// A long request, then one behind it after everything was forgotten.
+    #[test]
+    fn what_is_forgotten_is_not_gone_on_with() {
+        let mut detector = RequestSize::new(2, SizeRule::Above, true);
+        assert!(judge(&mut detector, &[(0, 3)]).0[2]);
+        detector.forget();
+        assert!(!detector.sequential && detector.threshold() == 2);
+        assert_eq!(judge(&mut detector, &[(3, 1), (4, 1)]).0, [false, true]);
+    }
+
     #[test]
     fn a_new_threshold_holds_from_the_next_request_on() {
         let mut detector = RequestSize::new(2, SizeRule::Above, false);

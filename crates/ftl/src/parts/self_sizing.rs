@@ -150,6 +150,8 @@ mod tests {
         assert_eq!(next(1, wrong(0, 1)), 16);
         let few = Verdicts { wrong_merges: 9, ..Default::default() };
         assert_eq!(next(100, few), 100, "nine verdicts decide nothing");
+        let enough = Verdicts { wrong_merges: 10, ..Default::default() };
+        assert_eq!(next(100, enough), 150, "ten do");
     }
 
     #[test]

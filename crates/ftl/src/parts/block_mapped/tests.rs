@@ -140,6 +140,14 @@ fn a_device_has_blocks_for_what_is_stored_for_records_and_for_merges() {
     }
 }
 
+/// Pages of 512 bytes: a record tells of 4,032 pages at most, and there are 5,000.
+#[test]
+fn each_trim_record_and_its_successor_are_alive_at_once() {
+    let mut config = Bench::new(&[("device.page_bytes", "512")]).config;
+    config.set("device.logical_bytes", &(5000 * 512).to_string()).expect("legal");
+    assert_eq!(BlockMapped::payload_pages(&config), 4);
+}
+
 #[test]
 fn a_page_goes_to_its_place_only_where_the_flash_takes_it() {
     use ProgramOrder::{AscendingGapsOk, Off, Strict};
@@ -179,7 +187,9 @@ fn a_block_map_on_flash_is_found_again_after_a_power_cut() {
         let io = it.host.write(lpn);
         assert!(base.write_in_place(&mut it.board, &io, When::START).is_ok());
     }
-    base.self_check(&it.board, 0).expect("the map is on flash");
+    let blocks = base.engine.block_map.as_ref().map(BlockMap::area_blocks);
+    assert_eq!((blocks, it.board.meter().programs(Cause::Translate)), (Some(1), 2));
+    base.self_check(&it.board, 0).expect("it says what the table says");
     let (mut base, found) = recovered(&mut it);
     let (board, pages) = (&mut it.board, &found.map_pages);
     assert!(base.engine.recover_map(board, pages, kind, When::START).is_ok());

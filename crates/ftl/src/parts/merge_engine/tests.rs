@@ -166,10 +166,10 @@ fn a_block_map_on_flash_is_looked_up_for_what_is_not_in_a_log_and_written_by_mer
     it.engine.self_check(&it.board, 1).expect("no block is lost");
 }
 
-/// Logical block 0 and its log block lie in the first plane, where nothing is under way.
+/// Logical block 0 and its log block lie in the first die, where nothing is under way.
 #[test]
 fn the_merge_of_a_page_begins_when_it_may() {
-    let mut it = Bench::new(&[("timing.profile", "parallel"), ("device.planes", "2")]);
+    let mut it = Bench::new(&[("timing.profile", "parallel"), ("device.dies", "2")]);
     let _ = it.log_block(&[0]);
     let later = it.later(PlaneId(1));
     let page = it.engine.newest(it.board.nand(), Lpn(0)).expect("written above");

@@ -47,7 +47,8 @@ fn data_pages_hang_on_the_translation_page_with_their_entry() {
     assert_eq!(frames.first_child(one, None), Some(3));
     let behind = [3, 5, 70].map(|last| frames.first_child(one, Some(last)));
     assert_eq!(behind, [Some(70), Some(3), Some(3)], "at 5 nothing hangs");
-    assert_eq!(frames.first_child(zero, Some(9)), Some(9));
+    let of_one = [None, Some(9), Some(5)].map(|last| frames.first_child(zero, last));
+    assert_eq!(of_one, [Some(9); 3], "the only one is the last as well");
     let near = frames.enter(Lpn(256 + 5), one).0;
     assert_eq!(frames.first_child(one, Some(3)), Some(5));
     for (data, left, next) in [(first, 2, Some(5)), (near, 1, Some(70)), (second, 0, None)] {
@@ -77,6 +78,19 @@ fn what_was_written_is_newer_than_flash_until_it_is_written_out() {
     frames.leave(second, When::START);
     frames.self_check().expect("sound");
     assert_eq!((frames.next_dirty(one, 0), frames.dirty_data()), (None, 0));
+}
+
+/// The last entry of either translation page.
+#[test]
+fn there_is_a_mark_for_every_entry_of_every_translation_page() {
+    let (mut frames, [one, zero], [first, ..]) = three();
+    frames.leave(first, When::START);
+    for (lpn, map) in [(511, one), (255, zero)] {
+        let data = frames.enter(Lpn(lpn), map).0;
+        frames.write(data, Tag(5), 0b11, When::START);
+        frames.self_check().expect("sound");
+        assert_eq!(frames.next_dirty(map, 0), Some(255));
+    }
 }
 
 /// Errors have the size of a page: what is written to a part of a page that cannot be read is lost
