@@ -319,7 +319,43 @@ mod tests {
     use crate::parts::block_supply::Need;
     use crate::settings::SharedSettings;
     use ftlab_flash::settings::Groups as _;
-    use ftlab_flash::units::PlaneId;
+    use ftlab_flash::units::{PlaneId, Ppn};
+
+    /// Two dies. The map page that leaves was read in the first one, behind all its programs; it goes
+    /// to the second one, where nothing else is done, and nothing is read for the page that comes.
+    #[test]
+    fn a_changed_map_page_is_written_when_it_has_been_read() {
+        let mut config = SharedSettings::default();
+        for (key, value) in [
+            ("device.page_bytes", "512"),
+            ("device.pages_per_block", "4"),
+            ("device.dies", "2"),
+            ("timing.profile", "parallel"),
+        ] {
+            config.set(key, value).expect("legal");
+        }
+        let mut board = Board::new(&config, 1, 16);
+        let mut supply = BlockSupply::new(&board, &config);
+        let mut map = FlashMap::new(board.geometry(), 300, 1);
+        let mut backing = Backing { supply: &mut supply, table: |entry| entry + 1 };
+        let mut bring = |map: &mut FlashMap, part| {
+            let how = (Stay::Newest, Cause::Merge);
+            map.bring(&mut board, &mut backing, part, how, When::START).expect("there is room")
+        };
+        let _ = bring(&mut map, 0);
+        // Four times, so that the block that the area has open is full.
+        for _ in 0..4 {
+            map.change(0);
+            let _ = bring(&mut map, 1);
+            let _ = bring(&mut map, 0);
+        }
+        let (read, old) = (bring(&mut map, 0), map.area.location(0));
+        map.change(0);
+        let written = bring(&mut map, 2);
+        assert!(written != read && written.join(read) == written);
+        let die = |page: Option<Ppn>| page.map(|page| board.geometry().plane_of(page));
+        assert_ne!(die(old), die(map.area.location(0)), "nothing else makes the second wait");
+    }
 
     /// Memory has room for one map page, which was changed and finds no block on flash: another one
     /// is read whenever it is asked for, and memory keeps what it has.

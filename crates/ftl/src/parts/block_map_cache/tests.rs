@@ -28,11 +28,16 @@ fn sizes(entries: u32, spatial: u32, frequent: u32) -> CacheSizes {
 impl Bench {
     /// Blocks of four pages; entry e is mapped to block e, and flash says so of `written` map pages.
     fn new(sizes: CacheSizes, rules: CacheRules, written: &[u32]) -> Bench {
+        Bench::of_dies("1", sizes, rules, written)
+    }
+
+    fn of_dies(dies: &str, sizes: CacheSizes, rules: CacheRules, written: &[u32]) -> Bench {
         let mut config = SharedSettings::default();
         for (key, value) in [
             ("device.page_bytes", "512"),
             ("device.pages_per_block", "4"),
             ("device.blocks_per_plane", "400"),
+            ("device.dies", dies),
             ("timing.profile", "parallel"),
         ] {
             config.set(key, value).expect("legal");
@@ -236,6 +241,30 @@ fn a_page_that_took_a_changed_entry_is_written_as_a_whole_when_it_leaves() {
         let _ = it.bring(260);
         assert_eq!((it.events(events), it.flash()), ([3, 1, 1, 1, 2], (3, 1)), "{frequent}");
     }
+}
+
+/// Two dies. Page 0 was read in the first one, long after page 1; it goes to the second one, where
+/// nothing else is done, and nothing is read for page 1, which takes its place.
+#[test]
+fn a_page_that_took_an_entry_is_written_when_it_has_been_read() {
+    let mut it = Bench::of_dies("2", sizes(1, 2, 1), RULES, &[0, 1]);
+    (0..2).for_each(|_| it.rewrite(0));
+    let old = it.map.area.location(0).expect("written");
+    let _ = it.bring(130);
+    for _ in 0..5 {
+        assert!(it.board.read(old, Cause::Merge, When::START).is_ok());
+    }
+    let read = it.bring(3);
+    it.change(3, 50);
+    for entry in [4, 5, 131] {
+        let _ = it.bring(entry);
+    }
+    assert_eq!((it.pages(), it.flash()), ((vec![1], vec![0]), (2, 0)));
+    let written = it.bring(132);
+    assert_eq!((it.pages(), it.flash()), ((vec![], vec![1]), (2, 1)));
+    assert!(written != read && written.join(read) == written);
+    let die = |page| it.board.geometry().plane_of(page);
+    assert_ne!(die(old), die(it.last_page()), "nothing else makes the second wait");
 }
 
 /// Page 0 takes 3 and is used often; page 1 is then used as often, and later once more.

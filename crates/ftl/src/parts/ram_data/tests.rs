@@ -87,12 +87,11 @@ fn pages_are_restored_as_they_were_and_dirty_ones_are_flushed_upwards() {
     assert_eq!(after, [(Tag(9), 0b01, true), (Tag(6), 0b11, false), (Tag(4), 0b01, true)]);
     let flushed = data.to_flush();
     assert_eq!(flushed, [slots[2], slots[0]]);
-    let list = flushed.as_ptr();
-    data.flushed(flushed);
+    data.flushed(Vec::with_capacity(100));
     data.leave(&mut board, slots[2], When::START);
     let flushed = data.to_flush();
     assert_eq!(flushed, [slots[0]], "once each");
-    assert_eq!(flushed.as_ptr(), list, "in the list that was given back");
+    assert!(flushed.capacity() >= 100, "in the list that was given back");
 }
 
 /// What `device.ram_bytes` says, and a share of the device where it says nothing.
