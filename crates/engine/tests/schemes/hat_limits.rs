@@ -2,10 +2,11 @@
 //! of the same size.
 
 use crate::common::{config, fill, open, pages, tiny};
-use ftlab_engine::meter::Cause;
-use ftlab_engine::request::Op;
+use ftlab_engine::meter::{Cause, Event};
+use ftlab_engine::request::{Op, Request};
 use ftlab_engine::rng::{Purpose, Rng};
 use ftlab_engine::schemes;
+use ftlab_engine::ssd::Device;
 use ftlab_engine::units::Nanos;
 
 /// Collections of several planes at once: none waits for entries that another will post later, so
@@ -47,6 +48,54 @@ fn collections_of_several_planes_run_side_by_side() {
     };
     let (ideal, hat) = (took("ideal_page"), took("hat"));
     assert!(hat < ideal + ideal / 50, "{hat} ns of hat, {ideal} of ideal_page");
+}
+
+/// Two dies, and a port that takes a second for an entry. Collection in the first die moves pages
+/// whose entries go to the slow table, and waits for the port; that in the second one, which begins
+/// at the same moment, moves pages whose entries are cached, and waits for nobody.
+#[test]
+fn a_collection_whose_entries_are_cached_does_not_wait_for_another_die() {
+    const SECOND: Nanos = 1_000_000_000;
+    let own = [
+        ("timing.profile", "parallel"),
+        ("timing.read", "20us"),
+        ("timing.program", "200us"),
+        ("timing.erase", "1.5ms"),
+        ("timing.pcm_write", "1s"),
+        ("device.channels", "2"),
+        ("hat.qmt_entries", "60"),
+        ("alloc.order", "channel_die_plane"),
+    ];
+    let config = tiny("hat", 24, &own);
+    let mut device = open("hat", &config);
+    let device = device.as_mut();
+    fill(device, &config);
+    let mut rng = Rng::new(3, Purpose::Workload);
+    let from = device.idle_from();
+    let at = |device: &mut dyn Device, time: Nanos, op, page| {
+        let request = Request { arrival: from + time, ..pages(&config, op, page, 1) };
+        let took = device.submit(&request).expect("the device works").device();
+        let meter = device.board().meter();
+        (took, [meter.programs(Cause::Gc), meter.events(Event::LazyUpdates)])
+    };
+    let (mut side_by_side, mut longest) = (0, 0);
+    for step in 0..2000 {
+        let time = step * 100 * SECOND;
+        let (_, before) = at(device, time, Op::Read, 1);
+        let (_, first) = at(device, time, Op::Write, 2 * u64::from(rng.below(48)));
+        let (took, second) = at(device, time, Op::Write, 1 + 2 * u64::from(rng.below(48)));
+        longest = longest.max(took);
+        assert_eq!(second[0] - first[0], second[1] - first[1], "entries of odd pages are cached");
+        let waits = (first[0] - before[0]).saturating_sub(first[1] - before[1]);
+        side_by_side += u32::from(waits >= 2 && second[0] > first[0]);
+        // They stay the newest ones of the quick table.
+        for page in (1..96).step_by(2) {
+            let _ = at(device, time + 50 * SECOND, Op::Read, page);
+        }
+    }
+    device.audit().expect("sound");
+    assert!(side_by_side >= 20, "{side_by_side} collections beside one that waits");
+    assert!(longest < SECOND / 20, "{longest} ns");
 }
 
 /// Both caches hold as many entries by default, and each pays for what waits to be written from the

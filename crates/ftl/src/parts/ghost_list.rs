@@ -83,7 +83,7 @@ mod tests {
     fn the_list_holds_the_pages_that_left_last() {
         let mut ghosts = GhostList::new(5, 12);
         let mut model: Vec<u32> = Vec::new();
-        assert!(ghosts.is_empty() && ghosts.len() == 0);
+        assert!(ghosts.is_empty());
         let mut rng = Rng::new(3, Purpose::Workload);
         for _ in 0..5_000 {
             let lpn = rng.below(12);
