@@ -497,20 +497,3 @@ impl Midas {
 
 #[cfg(test)]
 mod tests;
-
-#[cfg(test)]
-impl Midas {
-    /// These groups are in force, as if an epoch had ended or one of them had been given up.
-    pub(in crate::parts) fn divide(&mut self, groups: Groups, how: Regrouped) {
-        (self.groups, self.regrouped) = (groups, Some(how));
-    }
-
-    /// Valid share of what a group gave, in parts per million.
-    pub(in crate::parts) fn given(&self, group: usize) -> Option<u64> {
-        self.present[group].share()
-    }
-
-    pub(in crate::parts) fn hot_blocks(&self) -> u32 {
-        self.hot_blocks
-    }
-}
