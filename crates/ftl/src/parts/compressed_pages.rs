@@ -231,8 +231,10 @@ impl MapCache for CompressedPages {
 mod tests {
     use super::*;
     use crate::settings::SharedSettings;
+    use ftlab_flash::meter::{BlockRole, Cause};
     use ftlab_flash::rng::{Purpose, Rng};
     use ftlab_flash::settings::Groups as _;
+    use ftlab_flash::units::BlockId;
 
     #[test]
     fn runs_end_where_the_next_physical_page_is_not_the_next_one() {
@@ -305,5 +307,101 @@ mod tests {
             assert!(most > 2 * size.raw(), "{name}: some pages are not worth compressing");
             assert_eq!(least < size.raw(), *formula != SizeFormula::Raw, "{name}: some are");
         }
+    }
+
+    /// Translation pages of 128 entries, none of them on flash yet, of which two have a place.
+    fn two() -> (Board, Translation, CompressedPages) {
+        let mut config = SharedSettings::default();
+        config.set("device.page_bytes", "512").expect("legal");
+        config.device.blocks_per_plane = 80;
+        let board = Board::new(&config, 1, 8);
+        let size = PageSize { formula: SizeFormula::Abstract, entries: 128 };
+        let pages = CompressedPages::new(board.geometry(), size, 2);
+        let translation = Translation::new(board.geometry());
+        (board, translation, pages)
+    }
+
+    /// 16 bytes of bits and 4 bytes a run: a page that says nothing is one run, an entry in the
+    /// middle of it makes it three, at its end two. A run that goes on further, or begins earlier,
+    /// is as many; so is one that is elsewhere.
+    #[test]
+    fn a_page_is_compressed_when_it_comes_and_when_a_run_begins_or_ends() {
+        let (board, translation, mut pages) = two();
+        assert_eq!((pages.bytes(), pages.raw_bytes(), pages.take_compressed()), (0, 0, 0));
+        let _ = pages.insert(&board, &translation, 1, When::START);
+        assert_eq!((pages.bytes(), pages.raw_bytes(), pages.take_compressed()), (20, 512, 1));
+        for (lpn, ppn, bytes, compressed) in [
+            (130, Some(7), 28, 1),
+            (130, Some(9), 28, 0),
+            (131, Some(10), 28, 0),
+            (129, Some(8), 28, 0),
+            (255, Some(50), 32, 1),
+            (131, None, 32, 0),
+            (130, None, 32, 0),
+            (129, None, 24, 1),
+        ] {
+            pages.change(Lpn(lpn), ppn.map(Ppn));
+            let found = (pages.bytes(), pages.take_compressed(), pages.take_compressed());
+            assert_eq!(found, (bytes, compressed, 0), "page {lpn} at {ppn:?}");
+        }
+        let slot = pages.insert(&board, &translation, 0, When::START);
+        pages.change(Lpn(1), Some(Ppn(3)));
+        assert_eq!((pages.bytes(), pages.raw_bytes(), pages.take_compressed()), (52, 1024, 2));
+        pages.clean(Lpn(1));
+        pages.remove(slot);
+        assert_eq!((pages.bytes(), pages.raw_bytes(), pages.take_compressed()), (24, 512, 0));
+    }
+
+    /// Logical pages are as many as fill two translation pages and five entries of a third: what
+    /// lies behind those is no entry.
+    #[test]
+    fn a_page_that_is_cut_short_has_the_runs_of_its_entries() {
+        let mut config = SharedSettings::default();
+        config.set("device.page_bytes", "512").expect("legal");
+        config.device.blocks_per_plane = 80;
+        config.set("device.logical_bytes", &(512 * (2 * 128 + 5)).to_string()).expect("legal");
+        let board = Board::new(&config, 1, 8);
+        let size = PageSize { formula: SizeFormula::Abstract, entries: 128 };
+        let mut pages = CompressedPages::new(board.geometry(), size, 2);
+        assert_eq!([0, 127, 128, 260].map(|lpn| pages.part_of(Lpn(lpn))), [0, 0, 1, 2]);
+        let slot = pages.insert(&board, &Translation::new(board.geometry()), 2, When::START);
+        assert_eq!(pages.entries(slot).len(), 5);
+        pages.change(Lpn(260), Some(Ppn(3)));
+        assert_eq!(pages.bytes(), 16 + 2 * 4, "nothing begins behind the last entry");
+    }
+
+    /// Collection asks which entries flash does not say.
+    #[test]
+    fn a_changed_entry_is_told_until_flash_says_it() {
+        let (board, translation, mut pages) = two();
+        let _ = pages.insert(&board, &translation, 1, When::START);
+        assert_eq!((pages.entry(Lpn(130)), pages.entry(Lpn(3))), (Some(None), None));
+        pages.change(Lpn(130), Some(Ppn(9)));
+        pages.change(Lpn(200), None);
+        assert_eq!(pages.entry(Lpn(130)), Some(Some(Ppn(9))));
+        assert_eq!([130, 131, 200].map(|lpn| pages.is_dirty(Lpn(lpn))), [true, false, true]);
+        assert_eq!(pages.first_dirty(128..256), Some(Lpn(130)));
+        let changed: Vec<_> = pages.changed().collect();
+        assert_eq!(changed, [(Lpn(130), Some(Ppn(9))), (Lpn(200), None)]);
+        pages.clean(Lpn(130));
+        assert_eq!(
+            (pages.first_dirty(128..256), pages.first_dirty(128..200)),
+            (Some(Lpn(200)), None)
+        );
+        assert_eq!(pages.changed().collect::<Vec<_>>(), [(Lpn(200), None)]);
+    }
+
+    /// Of two pages the one that was not used since the other came is the oldest.
+    #[test]
+    fn a_page_that_is_used_tells_when_it_was_there_and_stays() {
+        let (mut board, translation, mut pages) = two();
+        let erased = board.erase(BlockId(0), BlockRole::Map, Cause::Wear, When::START);
+        let later = erased.expect("nothing fails here");
+        let _ = pages.insert(&board, &translation, 1, later);
+        let _ = pages.insert(&board, &translation, 0, When::START);
+        assert_eq!(pages.pages().part(pages.pages().oldest()), 1);
+        let ready = [1, 0, 1, 2].map(|part| pages.use_page(part));
+        assert_eq!(ready, [Some(later), Some(When::START), Some(later), None]);
+        assert_eq!(pages.pages().part(pages.pages().oldest()), 0);
     }
 }

@@ -168,4 +168,82 @@ mod tests {
         found.dedup();
         assert_eq!(found, (3 * 64..3 * 64 + 130).collect::<Vec<_>>());
     }
+
+    /// What a page weighs, in halves of a filter's least: four filters weigh 4, 3, 2 and 1 by age.
+    fn weight(filter: &HotFilter, page: u32) -> usize {
+        let is_enough = |threshold| HotFilter { threshold, ..filter.clone() }.is_hot(Lpn(page));
+        (1..=10).filter(|&threshold| is_enough(threshold)).count()
+    }
+
+    fn known(filter: &HotFilter, page: u32) -> [bool; 4] {
+        [0, 1, 2, 3].map(|one| filter.knows(one, Lpn(page)))
+    }
+
+    /// The next filter in turn that does not know the page: after 7 and 8 it is the turn of the
+    /// third one; after three more writes of 7, which end in the second, of the third again.
+    #[test]
+    fn a_write_is_noted_in_the_next_filter_that_does_not_know_the_page() {
+        let mut filter = after(&[(7, 1), (8, 1)], 512);
+        assert_eq!(known(&filter, 7), [true, false, false, false]);
+        assert_eq!(known(&filter, 8), [false, true, false, false]);
+        filter.written(Lpn(7));
+        assert_eq!(known(&filter, 7), [true, false, true, false]);
+        filter.written(Lpn(7));
+        assert_eq!(known(&filter, 7), [true, false, true, true]);
+        filter.written(Lpn(7));
+        assert_eq!(known(&filter, 7), [true; 4]);
+        filter.written(Lpn(9));
+        assert_eq!(known(&filter, 9), [false, false, true, false]);
+    }
+
+    /// With the fifth write, and with every fifth behind it, the filter that was emptied longest ago
+    /// is emptied and becomes the newest: the second one, the third, the fourth, the first. Filled
+    /// by four writes of 7 before, what knows it weighs 3 2 1, 2 1 and 1 then.
+    #[test]
+    fn the_filter_that_was_emptied_longest_ago_is_emptied_next() {
+        let mut filter = after(&[(7, 4)], 5);
+        assert_eq!((known(&filter, 7), weight(&filter, 7)), ([true; 4], 10));
+        let mut seen = Vec::new();
+        for page in 100..120 {
+            filter.written(Lpn(page));
+            if filter.writes == 0 {
+                seen.push((page, known(&filter, 7), weight(&filter, 7)));
+            }
+        }
+        assert_eq!(
+            seen,
+            [
+                (100, [true, false, true, true], 3 + 2 + 1),
+                (105, [true, false, false, true], 2 + 1),
+                (110, [true, false, false, false], 1),
+                (115, [false; 4], 0),
+            ]
+        );
+    }
+
+    /// Of four filters each half of the threshold is worth a filter's least weight twice: 4.0 is 8 of
+    /// 10, 1.3 is 2.6, which three have. What nobody knows is never hot.
+    #[test]
+    fn the_threshold_counts_in_weights_of_the_newest_filter_as_two() {
+        let of = |filters, threshold| HotFilter::new((filters, 64, 2), 512, threshold).threshold;
+        assert_eq!([(4, 4.0), (4, 1.3), (5, 2.0)].map(|(filters, at)| of(filters, at)), [8, 3, 5]);
+        let none = HotFilter::new((4, 64, 2), 512, 0.0);
+        assert!(!none.is_hot(Lpn(7)));
+    }
+
+    /// The place of a bit is that of splitmix64, whose first numbers from the seeds 0 and 1234567 are
+    /// known: the upper 32 bits of them, of as many bits as there are places.
+    #[test]
+    fn hashes_are_those_of_splitmix64() {
+        let bits = 1 << 31;
+        let filter = HotFilter { bits, ..HotFilter::new((3, 64, 2), 512, 4.0) };
+        let known: [(u32, u64); 2] =
+            [(0, 0xE220_A839_7B1D_CDAF), (1_234_567, 6_457_827_717_110_365_317)];
+        for (page, number) in known {
+            let place = (number >> 33) as usize;
+            let first = (1 << 31) / 64;
+            assert_eq!(filter.place(0, Lpn(page), 0), (place / 64, 1 << (place % 64)));
+            assert_eq!(filter.place(2, Lpn(page), 0), (2 * first + place / 64, 1 << (place % 64)));
+        }
+    }
 }

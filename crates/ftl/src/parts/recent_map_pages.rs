@@ -129,4 +129,40 @@ mod tests {
         pages.insert(&board, &translation, 3, When::START);
         assert_eq!((pages.find(1), pages.part(pages.oldest())), (None, 2));
     }
+
+    /// What memory says of entries, which of them flash does not say, and what it says itself.
+    #[test]
+    fn entries_are_told_as_whole_pages_tell_them() {
+        let mut config = SharedSettings::default();
+        config.device.blocks_per_plane = 64;
+        let board = Board::new(&config, 1, 8);
+        let translation = Translation::new(board.geometry());
+        let first = board.geometry().entries_per_page();
+        let mut pages = RecentMapPages::new(board.geometry(), 3);
+        pages.insert(&board, &translation, 1, When::START);
+        assert_eq!((pages.entry(Lpn(first)), pages.entry(Lpn(0))), (Some(None), None));
+        pages.change(Lpn(first + 70), Some(Ppn(9)));
+        pages.change(Lpn(first + 71), Some(Ppn(8)));
+        pages.follow(Lpn(first + 72), Some(Ppn(5)));
+        pages.follow(Lpn(3), Some(Ppn(6)));
+        let entries = [70, 71, 72].map(|place| MapCache::entry(&pages, Lpn(first + place)));
+        assert_eq!(entries, [9, 8, 5].map(|ppn| Some(Some(Ppn(ppn)))));
+        assert_eq!(MapCache::entry(&pages, Lpn(3)), None, "its page is not here");
+        let dirty = |pages: &RecentMapPages| {
+            [70, 71, 72].map(|place| MapCache::is_dirty(pages, Lpn(first + place)))
+        };
+        assert_eq!(dirty(&pages), [true, true, false]);
+        let changed = |pages: &RecentMapPages| MapCache::changed(pages).collect::<Vec<_>>();
+        assert_eq!(
+            changed(&pages),
+            [(Lpn(first + 70), Some(Ppn(9))), (Lpn(first + 71), Some(Ppn(8)))]
+        );
+        pages.clean(Lpn(first + 70));
+        assert_eq!(dirty(&pages), [false, true, false]);
+        assert_eq!(changed(&pages), [(Lpn(first + 71), Some(Ppn(8)))]);
+        let all = first..2 * first;
+        assert_eq!(MapCache::first_dirty(&pages, all.clone()), Some(Lpn(first + 71)));
+        pages.clean(Lpn(first + 71));
+        assert_eq!(MapCache::first_dirty(&pages, all), None);
+    }
 }

@@ -34,6 +34,7 @@
 //! queue. Which block a page is in is what the map says: no memory is charged for it.
 
 mod check;
+mod configuration;
 mod groups;
 mod hot;
 mod intervals;
@@ -53,11 +54,10 @@ use crate::parts::victim::Census;
 use ftlab_flash::meter::ClassGroup;
 use ftlab_flash::request::CLASSES_MAX;
 use ftlab_flash::units::{BlockId, Lpn, zeroed};
-use hot::{Filter, HotMeans, Was};
+use hot::{Filter, Was};
 use intervals::Intervals;
-use model::{Hot, Model};
 use record::{Collected, Ended, Expected, Row, Written};
-use search::{Bounds, Found};
+use search::Found;
 use settings::{MidasSettings, ppm};
 
 /// A block.
@@ -306,23 +306,6 @@ impl Midas {
         }
     }
 
-    /// Pages in full blocks of the last group that lost none: nobody writes them. None where these
-    /// are few.
-    fn cold(&self) -> f64 {
-        let full = u64::from(self.segment_pages / self.segment_blocks);
-        let of_last =
-            |block: &&Block| block.closed > 0 && block.class > u32::from(self.groups.queued());
-        let of_last = || self.blocks.iter().filter(of_last);
-        let lost_none = of_last().filter(|block| block.valid >= full).count() as u64;
-        let by_chance = ppm(self.settings.cold_by_chance) * of_last().count() as u64;
-        let cold = (lost_none * 1_000_000).saturating_sub(by_chance) * full / 1_000_000;
-        let device = u64::from(self.segments) * u64::from(self.segment_pages);
-        match cold * 1_000_000 < ppm(self.settings.cold_least) * device {
-            true => 0.0,
-            false => cold as f64,
-        }
-    }
-
     /// Host pages written since a block was opened.
     fn age(&self, block: BlockId) -> u64 {
         let opened = self.blocks[block.index()].opened.checked_sub(1);
@@ -380,49 +363,6 @@ impl Midas {
         }
         self.expected.begins((self.groups.queued() > 0).then_some(self.clock));
         self.says(told);
-    }
-
-    /// The best configuration; none where the hot group says that it is no hot group.
-    fn configuration(&mut self, living: u64) -> Option<Found> {
-        let settings = &self.settings;
-        // Of a device that wrote nothing hot.
-        let unknown = HotMeans { traffic: ppm(0.01), valid: ppm(0.05), blocks: 0 };
-        let means = self.filter.means().unwrap_or(unknown);
-        let segments = means.blocks.div_euclid(u64::from(self.segment_blocks)) + ppm(0.5);
-        let size = (segments / ppm(1.0)) as u32 + 1;
-        let bad = if size > 1 { settings.bad_valid } else { settings.bad_valid_alone };
-        if means.valid > ppm(bad) {
-            return None;
-        }
-        let cold = self.cold();
-        let margin = |most: u32| settings.margin.min(most / 10);
-        let sums = self.intervals.finish();
-        let units_per_segment = f64::from(settings.interval_units);
-        let epoch = ((sums.len() - 1) as f64 / units_per_segment) as u32;
-        let model = Model {
-            sums,
-            units_per_segment,
-            segment_pages: f64::from(self.segment_pages),
-            segments: self.segments,
-            margin: margin(self.segments.min(epoch)),
-            living: living as f64,
-            cold,
-            last_hot: settings.last_hot,
-            hot_data: settings.hot_data,
-        };
-        let share = |millionths: u64| millionths as f64 / 1e6;
-        let is_fixed =
-            means.valid > ppm(settings.fixed_valid) || means.traffic < ppm(settings.fixed_traffic);
-        let measured: Option<Hot> =
-            is_fixed.then(|| model.hot_as_measured(size, share(means.traffic), share(means.valid)));
-        let classes = usize::from(self.groups.last() + 1);
-        let bounds = Bounds {
-            groups: (settings.groups as usize).min(classes - 2),
-            hot_sizes: settings.hot_sizes,
-            hot_gain: settings.hot_gain,
-            sweeps: settings.sweeps,
-        };
-        search::best(&model, measured, &bounds)
     }
 
     /// A configuration comes into force.

@@ -112,6 +112,12 @@ impl Filter {
         self.young
     }
 
+    /// The hot group was like this in the last windows.
+    #[cfg(test)]
+    pub fn had(&mut self, windows: &[HotWindow]) {
+        self.windows = windows.to_vec();
+    }
+
     /// A version is overwritten; so many closed blocks are hot.
     pub fn overwritten(&mut self, lpn: Lpn, was: Was, now: u64, hot_blocks: u32) {
         if now < self.waits_until {

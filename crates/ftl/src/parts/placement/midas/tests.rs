@@ -20,18 +20,18 @@ impl Midas {
     }
 }
 
-fn bench(pairs: &[(&str, &str)]) -> Bench {
+pub(super) fn bench(pairs: &[(&str, &str)]) -> Bench {
     let all = [&[("midas.hot_wait", "0")], pairs].concat();
     Bench::new("midas", 64, &all)
 }
 
-fn midas(bench: &mut Bench) -> &mut Midas {
+pub(super) fn midas(bench: &mut Bench) -> &mut Midas {
     let Placement::Midas(midas) = &mut bench.policy else { unreachable!("made as such") };
     midas
 }
 
 /// Groups of these sizes, the hot one first, that are expected to keep so much.
-fn sized(bench: &mut Bench, sizes: &[u32], expected: &[u64]) {
+pub(super) fn sized(bench: &mut Bench, sizes: &[u32], expected: &[u64]) {
     let midas = midas(bench);
     midas.groups = midas.groups.sized(sizes.iter().copied());
     for (known, &share) in midas.expected.valid.iter_mut().zip(expected) {
@@ -388,29 +388,6 @@ fn only_hot_segments_say_what_is_young() {
     bench.policy.collected(&collected(0, 3, 70));
     assert!(bench.write(1) < 10);
     assert_eq!(midas(&mut bench).filter.young(), 67);
-}
-
-/// Blocks of eight pages, two a segment, 30 segments: a fifth of the device is 96 pages. Of full
-/// blocks of the last group one in twenty has lost none by chance: of 30, 20 of which lost none,
-/// 18.5 are cold; of 20 and 13, 12, just enough; of 12 and 12 11.4, too few. Open blocks and those
-/// of groups with a queue do not count.
-#[test]
-fn full_blocks_that_lost_nothing_are_cold_where_they_are_many() {
-    for (full, lost_none, cold) in [(30, 20, 148.0), (20, 13, 96.0), (12, 12, 0.0)] {
-        let mut bench = bench(&[]);
-        sized(&mut bench, &[2, 5, 7], &[]);
-        let midas = midas(&mut bench);
-        (midas.segments, midas.segment_pages, midas.segment_blocks) = (30, 16, 2);
-        let block = |class, closed, valid| Block { opened: 1, class, closed, valid };
-        for place in 0..full {
-            midas.blocks[place] = block(10, 1, if place < lost_none { 8 } else { 7 });
-        }
-        for place in 40..46 {
-            midas.blocks[place] = block(3, 1, 8);
-            midas.blocks[place + 10] = block(10, 0, 8);
-        }
-        assert_eq!(midas.cold(), cold, "{lost_none} of {full}");
-    }
 }
 
 /// As many as are set, and a class each besides the hot group and the last.
