@@ -231,19 +231,17 @@ mod tests {
         assert!(!none.is_hot(Lpn(7)));
     }
 
-    /// The place of a bit is that of splitmix64, whose first numbers from the seeds 0 and 1234567 are
-    /// known: the upper 32 bits of them, of as many bits as there are places.
+    /// A page's bit is told by splitmix64, of which the first number from 0 is known to be
+    /// 0xE220A8397B1DCDAF, and that from 1234567 6457827717110365317. Of 2^32 - 1 bits it is the
+    /// number's share of 2^64.
     #[test]
     fn hashes_are_those_of_splitmix64() {
-        let bits = 1 << 31;
-        let filter = HotFilter { bits, ..HotFilter::new((3, 64, 2), 512, 4.0) };
-        let known: [(u32, u64); 2] =
-            [(0, 0xE220_A839_7B1D_CDAF), (1_234_567, 6_457_827_717_110_365_317)];
-        for (page, number) in known {
-            let place = (number >> 33) as usize;
-            let first = (1 << 31) / 64;
-            assert_eq!(filter.place(0, Lpn(page), 0), (place / 64, 1 << (place % 64)));
-            assert_eq!(filter.place(2, Lpn(page), 0), (2 * first + place / 64, 1 << (place % 64)));
+        let filter = HotFilter { bits: u32::MAX, ..HotFilter::new((3, 64, 2), 512, 4.0) };
+        let words = 1 << 26;
+        for (page, place) in [(0, 3_793_791_032), (1_234_567, 1_503_580_183)] {
+            let (word, bit) = (place / 64, 1 << (place % 64));
+            assert_eq!(filter.place(0, Lpn(page), 0), (word, bit));
+            assert_eq!(filter.place(2, Lpn(page), 0), (2 * words + word, bit));
         }
     }
 }

@@ -156,6 +156,8 @@ pub trait MapCache {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::settings::SharedSettings;
+    use ftlab_flash::meter::{BlockRole, Cause};
 
     /// A cache of all entries, which does what it must and nothing else.
     struct Plain([(Option<Ppn>, bool); 8]);
@@ -201,5 +203,24 @@ mod tests {
     #[should_panic(expected = "memory holds no newer version of page 3")]
     fn what_memory_does_not_hold_is_not_written() {
         Plain([(None, false); 8]).wrote_newer(Lpn(3));
+    }
+
+    /// Memory that takes no entries of moved pages has none that are too much for it, and waits for
+    /// nothing.
+    #[test]
+    fn nothing_is_overdue_in_a_cache_that_adopts_nothing() {
+        let mut config = SharedSettings::default();
+        config.device.blocks_per_plane = 64;
+        let mut board = Board::new(&config, 1, 8);
+        let mut space = PageSpace::new(&board, &config, 1, 1);
+        let erased = board.erase(BlockId(0), BlockRole::Map, Cause::Wear, When::START);
+        let later = erased.expect("nothing fails here");
+        assert_ne!(later, When::START);
+        let mut cache = Plain([(None, false); 8]);
+        assert_eq!(cache.most_overdue(&space, BlockId(1)), 0);
+        for opening in [Some(1), None] {
+            let found = cache.overdue(&mut space, &mut board, (PlaneId(0), opening), later);
+            assert_eq!(found, (None, later));
+        }
     }
 }

@@ -398,4 +398,19 @@ mod tests {
         assert_eq!((runs.entry(Lpn(12)), runs.is_dirty(12)), (Some(Some(Ppn(102))), false));
         runs.self_check().expect("sound");
     }
+
+    /// Entries of four pages at most: of twenty that go on four are one. A page that stays alone keeps
+    /// its place in the order of use, though it goes on with a run that is as long as one may be.
+    #[test]
+    fn a_run_is_no_longer_than_allowed() {
+        let mut runs = runs(4);
+        runs.add(11, 31, |lpn| 91 + lpn, When::START);
+        runs.change(Lpn(10), Some(Ppn(7)));
+        assert_eq!(shape(&runs), [(10, 1), (11, 4)]);
+        let [alone, whole] = [10, 11].map(|lpn| runs.find(lpn).expect("it is covered"));
+        runs.touch(whole);
+        runs.change(Lpn(10), Some(Ppn(100)));
+        assert_eq!(runs.entry(Lpn(11)), Some(Some(Ppn(101))), "which 10 would go on with");
+        assert_eq!((shape(&runs), runs.oldest()), (vec![(10, 1), (11, 4)], alone));
+    }
 }

@@ -1,6 +1,11 @@
 use super::*;
 use crate::own::{CacheCandidates, Maker, OwnCache};
+use crate::settings::SharedSettings;
+use ftlab_flash::board::Board;
+use ftlab_flash::board::when::When;
+use ftlab_flash::meter::{BlockRole, Cause};
 use ftlab_flash::rng::{Purpose, Rng};
+use ftlab_flash::units::BlockId;
 use std::collections::BTreeMap;
 
 /// Of four entries the third one leaves; pages above 90 are not worth keeping.
@@ -239,4 +244,42 @@ fn among_entries_used_as_often_the_older_use_leaves_first() {
 #[test]
 fn an_age_that_a_hit_reached_is_the_highest_from_then_on() {
     assert_eq!(departures(5, &[1, 2, 3, 4, 5, 5, 5, 5, 6, 5]), [1, 2, 3, 4, 5, 6]);
+}
+
+/// A copy of a device goes on as the device does: who leaves has been asked of a policy already.
+#[test]
+fn a_copy_of_a_cache_knows_who_leaves() {
+    let own = Maker::cache("third", || Third);
+    let context = CacheContext { slots: 5, capacity: 5, protected: 0.0, own: Some(&own) };
+    let mut cmt = Cmt::with_policy(CachePolicyKind::Own, 100, &context);
+    (1..=4).for_each(|lpn| {
+        cmt.insert(Lpn(lpn), None, Moment::START);
+    });
+    let (victim, asked) = (cmt.victim(), own.asked());
+    assert_eq!((cmt.clone().victim(), own.asked()), (victim, asked));
+    cmt.touch(victim);
+    assert_ne!((cmt.victim(), own.asked()), (victim, asked), "something has changed");
+}
+
+/// Nothing is allocated for an entry that comes, or waits to be written, later.
+#[test]
+fn a_cache_has_room_for_all_its_entries_from_the_beginning() {
+    let context = CacheContext { slots: 7, capacity: 4, protected: 0.0, own: None };
+    let cmt = Cmt::with_policy(CachePolicyKind::Lru, 100, &context);
+    assert!(cmt.entries.room() >= 7 && cmt.leaving.capacity() >= 3);
+    assert!(Cmt::unordered(100, 4).entries.room() >= 4);
+}
+
+#[test]
+fn an_entry_tells_when_it_was_loaded() {
+    let mut config = SharedSettings::default();
+    config.device.blocks_per_plane = 64;
+    let mut board = Board::new(&config, 1, 8);
+    let erased = board.erase(BlockId(0), BlockRole::Map, Cause::Wear, When::START);
+    let loaded = Moment::from(erased.expect("nothing fails here"));
+    assert_ne!(loaded, Moment::START);
+    let mut cmt = Cmt::unordered(100, 4);
+    let slots = [(5, loaded), (6, Moment::START)];
+    let slots = slots.map(|(lpn, when)| cmt.insert(Lpn(lpn), None, when));
+    assert_eq!(slots.map(|slot| cmt.ready(slot)), [loaded, Moment::START]);
 }

@@ -32,6 +32,12 @@ impl<T> Slab<T> {
         self.len() == 0
     }
 
+    /// Items for which nothing is allocated any more.
+    #[cfg(test)]
+    pub fn room(&self) -> usize {
+        self.items.capacity()
+    }
+
     /// Every place that was ever taken, in use or not.
     pub fn places(&self) -> impl Iterator<Item = Slot> + use<T> {
         (0..self.items.len() as u32).map(Slot)
