@@ -399,4 +399,6 @@ pub(super) fn has(segment: Segment, offset: u8, owner: Option<u8>) -> bool {
 }
 
 #[cfg(test)]
+mod stored_tests;
+#[cfg(test)]
 mod tests;

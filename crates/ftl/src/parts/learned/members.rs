@@ -138,4 +138,15 @@ mod tests {
         );
         assert_eq!(set.or(&evens).minus(&evens), set.minus(&evens));
     }
+
+    /// Pages 1 to 3 and 7: two runs, of which one ends and one begins in between.
+    #[test]
+    fn a_change_is_an_end_of_a_run() {
+        let mut set = Members::every(1, 3, 1);
+        assert_eq!(set.changes(), 0);
+        set.insert(7);
+        assert_eq!(set.changes(), 2);
+        set.insert(255);
+        assert_eq!(set.changes(), 4);
+    }
 }

@@ -26,7 +26,7 @@ const LONE_BYTES: usize = 5;
 const BITMAP: u8 = 255;
 
 /// Bytes of a group as it is.
-fn bytes(group: &Group) -> u32 {
+pub(super) fn bytes(group: &Group) -> u32 {
     let sizes = group.sizes();
     let trims = match group.trimmed().len() {
         count @ 0..=LISTED_TRIMS => count,

@@ -237,4 +237,26 @@ mod tests {
             assert_eq!(lone.predict(77, Scale::new(u64::from(pages))), i64::from(pages - 1));
         }
     }
+
+    /// Of two numbers that are as near the lower one; just below a power of two it is that power.
+    #[test]
+    fn a_slope_is_the_nearest_one_of_its_kind() {
+        let slope = |rise, run, kind| {
+            let scale = Scale::new(1000);
+            Segment::through((0, 9), (rise, run), (0, 0), (kind, scale)).line(scale).0
+        };
+        assert_eq!(slope(3, 4, Kind::Accurate), 0.75);
+        assert_eq!(slope(3, 4, Kind::Approximate), 1535.0 / 2048.0);
+        assert_eq!(slope(4095, 4096, Kind::Approximate), 2047.0 / 2048.0);
+        assert_eq!(slope(4095, 4096, Kind::Accurate), 1.0);
+    }
+
+    /// Of a device of 1000 pages, 256ths of a page.
+    #[test]
+    fn intercepts_are_rounded() {
+        let scale = Scale::new(1000);
+        let of = |halves: i64| scale.intercept(halves << (SLOPE_BITS - 9));
+        assert_eq!([-2, -1, 0, 1, 2, 3].map(of), [-1, 0, 0, 1, 1, 2]);
+        assert_eq!(scale.intercept((1 << (SLOPE_BITS - 9)) - 1), 0);
+    }
 }

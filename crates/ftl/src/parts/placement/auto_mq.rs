@@ -159,8 +159,10 @@ impl AutoMq {
 
 #[cfg(test)]
 mod tests {
-    use super::super::Goes;
     use super::super::tests::{Bench, victim};
+    use super::super::{Goes, HostWrite};
+    use ftlab_flash::request::RequestShape;
+    use ftlab_flash::units::Lpn;
 
     /// Pages 0, 256 and 512 lie in three chunks. e = 2.7: the third write of a chunk brings it to
     /// queue 1, the eighth to queue 2 (e^2 = 7.4).
@@ -222,6 +224,18 @@ mod tests {
         let mut mq = Bench::new("auto_mq", 2048, &[]);
         (0..3).for_each(|_| assert!(mq.write_all(252, 4) < 5));
         assert_eq!((mq.write(0), mq.write(256)), (1, 0));
+    }
+
+    /// The last of eight chunks, whatever is said to be behind it.
+    #[test]
+    fn a_request_touches_no_chunk_behind_the_last_page() {
+        let mut mq = Bench::new("auto_mq", 2048, &[]);
+        let first = Lpn(2047);
+        let request = RequestShape { first_lpn: first, pages: 4, index: 0, sectors: 8, hint: None };
+        let write =
+            HostWrite { lpn: first, now: 0, is_update: false, age: None, living: 0, request };
+        (0..3).for_each(|_| assert!(mq.policy.host(&write) < 5));
+        assert_eq!((mq.write(2047), mq.write(1791)), (1, 0));
     }
 
     /// A is written at 1 and 3, B at 2, 4 and 5: B is as often written at 4, and more often at 5.

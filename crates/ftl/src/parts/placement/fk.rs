@@ -160,6 +160,7 @@ mod tests {
         writes.push(0);
         writes.extend(20..29);
         writes.push(1);
+        writes.extend(30..60);
         let mut fk = Bench::preparing_for(64, &writes);
         fk.pass(10);
         fk.policy.measuring_begins(10);

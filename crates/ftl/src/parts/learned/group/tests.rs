@@ -1,17 +1,18 @@
 use super::super::fit::{Point, Tolerance, learn};
 use super::super::groups::Groups;
+use super::super::members::Members;
 use super::super::packed;
 use super::*;
 use ftlab_flash::rng::{Purpose, Rng};
 
 const PAGES: u64 = 1 << 16;
 
-fn scale() -> Scale {
+pub(super) fn scale() -> Scale {
     Scale::new(PAGES)
 }
 
 /// Writes pages, in ascending order, to consecutive physical pages.
-fn write(group: &mut Group, offsets: &[u8], first: u32, gamma: u32) {
+pub(super) fn write(group: &mut Group, offsets: &[u8], first: u32, gamma: u32) {
     let points: Vec<Point> =
         (first..).zip(offsets).map(|(ppn, &offset)| Point { offset, ppn }).collect();
     let tolerance = Tolerance { gamma, first, last: first + points.len() as u32 - 1 };
@@ -25,7 +26,7 @@ fn level(group: &Group, wanted: u16) -> Vec<(u8, u8)> {
     here.map(|(_, segment)| (segment.start, segment.last())).collect()
 }
 
-fn said(group: &Group, offset: u8) -> Option<i64> {
+pub(super) fn said(group: &Group, offset: u8) -> Option<i64> {
     group.find(offset).map(|found| found.segment.predict(offset, scale()))
 }
 
@@ -175,116 +176,6 @@ fn look_ups_agree_with_a_plain_table() {
     }
 }
 
-fn packed_bytes(group: &Group) -> Vec<u8> {
-    let mut words = vec![0; packed::most_bytes(256).div_ceil(4) as usize];
-    packed::pack(group, scale(), &mut words);
-    words.iter().flat_map(|word| word.to_le_bytes()).collect()
-}
-
-/// What memory and flash say of a group is what the group says, and it comes back as it was.
-fn comes_back(group: &Group) {
-    let mut words = vec![0; packed::most_bytes(256).div_ceil(4) as usize];
-    packed::pack(group, scale(), &mut words);
-    let (mut unpacked, mut loaded) = (Group::new(256), Group::new(256));
-    // What was there before is forgotten.
-    write(&mut unpacked, &[9, 10], 5000, 0);
-    unpacked.trim(200);
-    packed::unpack(&words, scale(), &mut unpacked);
-    let mut groups = Groups::new(3, 256);
-    groups.store(2, group);
-    groups.store(1, group);
-    groups.load(1, &mut loaded);
-    for again in [&unpacked, &loaded] {
-        assert!(again.segments().eq(group.segments()));
-        assert_eq!((again.trimmed(), again.sizes()), (group.trimmed(), group.sizes()));
-        again.self_check().expect("consistent");
-    }
-    for offset in 0..=255 {
-        let found = group.find(offset);
-        assert_eq!(unpacked.find(offset), found, "page {offset}");
-        assert_eq!(packed::find(&words, scale(), offset), found, "page {offset} on flash");
-        assert_eq!(groups.find(1, offset), found, "page {offset} in memory");
-        assert_eq!(groups.is_trimmed(1, offset), group.trimmed().has(offset));
-    }
-    assert_eq!([0, 1, 2].map(|group| groups.is_empty(group)), [true, false, false]);
-    groups.forget(1);
-    assert_eq!([0, 1, 2].map(|group| groups.is_empty(group)), [true, true, false]);
-}
-
-/// Byte by byte, as the header of `packed.rs` says: three segments of one level, a page trimmed.
-#[test]
-fn a_group_on_flash_has_the_bytes_of_its_segments() {
-    let mut group = Group::new(256);
-    write(&mut group, &[0, 1, 2, 3], 1000, 0);
-    write(&mut group, &[7], 0x01_02, 0);
-    write(&mut group, &[20, 21, 23, 26], 100, 1);
-    group.trim(2);
-    let eight: Vec<[u8; 8]> = group.segments().map(|(_, segment)| segment.to_bytes()).collect();
-    let mut expected = vec![3, 0, 1, 2];
-    // Two bits each from the lowest on: lone, last of its level.
-    expected.push(0b10_01_00);
-    expected.extend(eight[0]);
-    expected.extend([7, 2, 1, 0, 0]);
-    expected.extend(eight[2]);
-    expected.extend([3, 21, 23, 26]);
-    let found = packed_bytes(&group);
-    assert_eq!(found[..expected.len()], expected);
-    assert!(found[expected.len()..].iter().all(|&byte| byte == 0));
-    comes_back(&group);
-    assert_eq!([4, 5, 256].map(packed::most_bytes), [25, 31, 4 + 64 + 1280]);
-}
-
-/// Eight segments in three levels, and first 32 trimmed pages, which are listed, then 33, in a
-/// bitmap.
-#[test]
-fn levels_and_trims_come_back_from_flash_and_from_memory() {
-    let mut group = Group::new(256);
-    write(&mut group, &[0, 2, 4, 6, 8, 10, 12, 14], 300, 0);
-    write(&mut group, &[5, 6, 8, 11], 400, 1);
-    for (page, place) in [(100, 700), (102, 0xffff), (104, 800), (106, 900), (108, 901), (6, 902)] {
-        write(&mut group, &[page], place, 0);
-    }
-    assert!(group.len() == 8 && group.sizes().levels == 3, "{:?}", group.sizes());
-    comes_back(&group);
-    (0..32).for_each(|page| group.trim(4 + 7 * page));
-    assert_eq!(packed_bytes(&group)[2..5], [32, 4, 11]);
-    comes_back(&group);
-    group.trim(255);
-    // Of pages 4 to 15 the trimmed ones are 4 and 11.
-    assert_eq!(packed_bytes(&group)[2..5], [255, 1 << 4, 1 << 3]);
-    comes_back(&group);
-    let mut groups = Groups::new(1, 256);
-    for _ in 0..200 {
-        groups.store(0, &group);
-        groups.forget(0);
-    }
-    assert!(groups.is_empty(0), "nodes are used again");
-}
-
-/// Four approximate segments of a page each take 9 bytes each, where four pages have 25 bytes: each
-/// is asked for, and then takes 5.
-#[test]
-fn a_group_that_does_not_fit_is_made_exact() {
-    let mut learned = Group::new(4);
-    write(&mut learned, &[0, 1, 3], 100, 1);
-    let approximate = learned.segments().next().expect("one").1;
-    assert!(!approximate.is_accurate());
-    let mut group = Group::new(4);
-    for page in 0..4 {
-        let mut members = super::super::members::Members::NONE;
-        members.insert(page);
-        group.append(Placed { level: 0, segment: approximate.between(page, page) }, members);
-    }
-    assert_eq!((group.len(), group.sizes().approximate, group.sizes().listed), (4, 4, 4));
-    let place = |segment: Segment| 500 + u32::from(segment.start);
-    assert_eq!(packed::fit(&mut group, (256, scale()), place), 0, "there is room");
-    assert_eq!(group.sizes().approximate, 4);
-    assert_eq!(packed::fit(&mut group, (4, scale()), place), 4);
-    assert_eq!((group.sizes().lone, group.sizes().listed), (4, 0));
-    assert_eq!([0, 1, 2, 3].map(|page| said(&group, page)), [500, 501, 502, 503].map(Some));
-    group.self_check().expect("consistent");
-}
-
 /// Newer levels on top, with a trim that only the older ones have: what they have not said the
 /// older ones say, and an approximate one keeps the pages that are left to it.
 #[test]
@@ -301,7 +192,8 @@ fn older_levels_say_what_newer_ones_do_not() {
     assert_eq!(pages, [Some(300), Some(200), Some(301), Some(202), None]);
     assert_eq!(group.find(12).map(|found| found.levels), Some(2));
     assert_eq!((group.find(0).map(|found| found.levels), group.sizes().listed), (Some(1), 3));
-    assert_eq!(group.trimmed().iter().collect::<Vec<u8>>(), [6]);
+    assert_eq!((group.trimmed().iter().collect::<Vec<u8>>(), group.sizes().trims), (vec![6], true));
+    assert!(!Group::new(256).sizes().trims);
     assert_eq!(group.changes(), 4, "pages 1, 3 and 6 are three runs: two gaps have two ends each");
     group.clear();
     assert_eq!((group.is_empty(), group.len()), (true, 0));
@@ -309,18 +201,63 @@ fn older_levels_say_what_newer_ones_do_not() {
     assert!(!group.is_empty());
 }
 
+/// Accurate segments of older levels keep the pages that an approximate one supersedes: only those
+/// of the conflict buffer are taken over.
 #[test]
-fn sizes_are_added_and_taken_away_one_by_one() {
-    let sizes = |accurate, approximate, lone, listed| Sizes {
-        accurate,
-        approximate,
-        lone,
-        listed,
-        ..Sizes::default()
+fn what_an_approximate_segment_supersedes_below_stays_where_it_lies() {
+    let mut group = Group::new(256);
+    write(&mut group, &[10, 11, 13, 16], 100, 1);
+    write(&mut group, &[0, 1, 2, 3], 200, 0);
+    write(&mut group, &[2, 12], 300, 0);
+    assert_eq!((level(&group, 0), level(&group, 1)), (vec![(2, 12)], vec![(0, 3), (10, 16)]));
+    let before = group.sizes().listed;
+    write(&mut group, &[3, 4, 6, 9, 10], 400, 4);
+    assert_eq!((before, group.sizes().listed), (4, 3 + 5), "page 10 is listed once");
+    group.self_check().expect("consistent");
+    let everywhere: Vec<_> = group.segments().map(|(_, of)| (of.start, of.last())).collect();
+    assert!(everywhere.contains(&(0, 3)) && everywhere.contains(&(11, 16)), "{everywhere:?}");
+}
+
+/// A level that is put in between is for what goes down alone: others of the top level stay.
+#[test]
+fn who_is_apart_from_a_new_segment_stays_on_top() {
+    let mut group = Group::new(256);
+    write(&mut group, &[0, 1, 2, 3, 4, 5], 100, 0);
+    write(&mut group, &[1, 2, 3, 4], 200, 0);
+    write(&mut group, &[20, 21], 300, 0);
+    write(&mut group, &[2], 400, 0);
+    let levels = [0, 1, 2].map(|at| level(&group, at));
+    assert_eq!(levels, [vec![(2, 2), (20, 21)], vec![(1, 4)], vec![(0, 5)]]);
+}
+
+/// Four pages, five segments: page 1, below it 0 and 3, and below these what 1, 2 and all four were.
+/// The next one finds the group full: of the oldest nothing is left, nor of what page 1 was.
+#[test]
+fn a_full_group_is_compacted_before_another_segment_enters() {
+    let mut group = Group::new(4);
+    write(&mut group, &[0, 1, 2, 3], 100, 0);
+    let insert = |group: &mut Group, page: u8, place: u32| {
+        let members = Members::every(page, page, 1);
+        (group.insert(Segment::lone(page, place, scale()), members), group.len())
     };
-    let mut sum = sizes(2, 3, 4, 5);
-    sum += sizes(10, 20, 30, 40);
-    assert_eq!((sum, sum.segments()), (sizes(12, 23, 34, 45), 69));
-    sum -= sizes(2, 3, 4, 5);
-    assert_eq!(sum, sizes(10, 20, 30, 40));
+    assert_eq!(insert(&mut group, 1, 200), (false, 2));
+    assert_eq!(insert(&mut group, 2, 201), (false, 3));
+    write(&mut group, &[0, 3], 300, 0);
+    assert_eq!(group.len(), 4);
+    assert_eq!(insert(&mut group, 1, 400), (false, 5));
+    assert_eq!(insert(&mut group, 1, 500), (true, 3));
+    assert_eq!([0, 1, 2, 3].map(|page| said(&group, page)), [300, 500, 201, 301].map(Some));
+}
+
+/// Five segments of four pages may stay; with six the group is compacted.
+#[test]
+fn levels_put_together_are_compacted_where_they_are_too_many() {
+    for (newer, left) in [(1, 5), (2, 4)] {
+        let (mut older, mut group) = (Group::new(4), Group::new(4));
+        (0..4).for_each(|page| write(&mut older, &[page], 100 * u32::from(page + 1), 0));
+        (0..newer).for_each(|page| write(&mut group, &[page], 600 + 100 * u32::from(page), 0));
+        group.put_above(&older);
+        assert_eq!(group.len(), left);
+        assert_eq!((said(&group, 0), said(&group, 3)), (Some(600), Some(400)));
+    }
 }

@@ -4,6 +4,7 @@ use super::super::tests::{FIRST, Rig, io};
 use super::*;
 use crate::parts::placement::Regrouped;
 use crate::parts::placement::midas::{Groups, Midas};
+use ftlab_flash::meter::Level;
 
 impl Placing {
     /// Groups come into force.
@@ -125,4 +126,14 @@ fn a_policy_with_groups_hears_what_its_queues_do() {
     assert_eq!(placing.midas().hot_blocks(), 0);
     placing.handed_on(BlockId(3), 9, 4);
     assert_eq!(placing.midas().given(0), Some(1_000_000), "of one group");
+}
+
+/// Three groups with a queue and a last one.
+#[test]
+fn the_groups_in_force_are_told_as_a_level() {
+    let mut rig = Rig::new(&[("gc.placement", "midas"), ("gc.separate_frontiers", "false")], 12, 2);
+    let placing = rig.space.placing.as_mut().expect("midas");
+    placing.divide(|groups| groups.sized([2, 2, 3].into_iter()), Regrouped::Sized);
+    placing.tell_groups(&mut rig.board);
+    assert_eq!(rig.board.meter().level_now(Level::PlacementGroups), Some(4));
 }

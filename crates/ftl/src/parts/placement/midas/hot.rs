@@ -266,7 +266,7 @@ mod tests {
         assert_eq!(filter.means(), None, "the host wrote nothing hot");
     }
 
-    /// Of four writes one is hot; of its victims two pages of eight are valid; three blocks. The
+    /// Of four writes one is hot; of its victims four pages of eight are valid; three blocks. The
     /// next window is all hot, with nothing valid and five blocks.
     #[test]
     fn what_the_hot_group_was_is_averaged_over_windows() {
@@ -276,12 +276,12 @@ mod tests {
             let others = if window == 0 { 3 } else { 0 };
             (0..others).for_each(|_| assert!(!filter.is_hot(Lpn(2), 0)));
             assert!(filter.is_hot(Lpn(1), 0));
-            filter.collected(PAGES.into(), 2 - 2 * window, 8, 0);
+            filter.collected(PAGES.into(), 4 - 4 * window, 8, 0);
             while filter.ages.1 > 0 {
                 filter.overwritten(Lpn(3), Was::Elsewhere, 0, 3 + 2 * window);
             }
         }
-        let means = HotMeans { traffic: 625_000, valid: 125_000, blocks: 4_000_000 };
+        let means = HotMeans { traffic: 625_000, valid: 250_000, blocks: 4_000_000 };
         assert_eq!(filter.means(), Some(means));
         assert_eq!(filter.means(), None, "each is used once");
     }

@@ -140,6 +140,12 @@ impl Written {
         self.epoch.copies += u64::from(pages);
     }
 
+    /// So much was written in the last capacity, in parts per million.
+    #[cfg(test)]
+    pub fn was(&mut self, waf: u64) {
+        self.last = Some(waf);
+    }
+
     /// Of the last capacity, in parts per million.
     pub fn last(&self) -> Option<u64> {
         self.last

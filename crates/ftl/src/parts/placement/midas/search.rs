@@ -211,4 +211,54 @@ mod tests {
         let held = better(Some(first), Some(other)).expect("one is held");
         assert_eq!(held.hot.size, hot.size);
     }
+
+    /// A hot group alone grows while a size more saves what it must: sizes and what they write, in
+    /// order, up to the first that does not.
+    #[test]
+    fn the_hot_group_grows_as_long_as_that_pays() {
+        let sums = sums();
+        let model = model(&sums);
+        let mut alone: Vec<(u32, f64)> = Vec::new();
+        while let Some(hot) = model.hot(alone.last().map_or(1, |last| last.0 + 1)) {
+            let Some(found) = Found::of(&model, hot, Sizes::default()) else { break };
+            alone.push((hot.size, found.waf()));
+        }
+        let mut sizes = Vec::new();
+        for hot_gain in [0.0, 0.01, 0.05, 0.5] {
+            let pays = alone.windows(2).take_while(|pair| pair[0].1 - pair[1].1 > hot_gain).count();
+            let bounds = Bounds { hot_gain, hot_sizes: 1000, ..bounds(1) };
+            let found = first_hot(&model, &bounds).expect("a hot group");
+            assert_eq!(found.hot.size, alone[pays].0, "{hot_gain}: {alone:?}");
+            sizes.push(found.hot.size);
+        }
+        assert!(sizes.is_sorted_by(|less, more| less > more), "{sizes:?}");
+    }
+
+    #[test]
+    fn the_hot_group_has_no_more_segments_than_it_may() {
+        let sums = sums();
+        let model = model(&sums);
+        let beyond = |tried| hot_beyond(&model, tried, &bounds(1)).map(|hot| hot.size);
+        assert_eq!(
+            [0, 4, 28].map(|tried| beyond(tried)),
+            [1, 5, 29].map(|size| { model.hot(size).map(|hot| hot.size) })
+        );
+        assert_eq!((beyond(29), beyond(30)), (None, None));
+    }
+
+    /// All sizes are tried that leave the last group more than the margin, and a group more.
+    #[test]
+    fn a_sweep_tries_every_size_and_one_group_more() {
+        let sums = sums();
+        let model = Model { segments: 400, margin: 40, ..model(&sums) };
+        let hot = model.hot(9).expect("some are hot");
+        let base = Found::of(&model, hot, Sizes::default()).expect("possible");
+        let of = |size| Found::of(&model, hot, Sizes::default().with(0, size));
+        let all = (1..400).fold(None, |held, size| better(held, of(size))).expect("possible");
+        let found = with_group(&model, &base, 0).expect("possible");
+        assert_eq!(found.sizes, all.sizes);
+        let two = sweep(&model, found, false, &bounds(2));
+        assert_eq!(two.sizes.get().len(), 2);
+        assert!(two.waf() < found.waf());
+    }
 }

@@ -331,6 +331,7 @@ fn hot_blocks_are_full_blocks_of_the_hot_group() {
     assert_eq!(after(&|policy| policy.reclassed(BlockId(8), 0)), (9, 1));
     assert_eq!(after(&|policy| policy.opened(BlockId(7), 9)), (10, 1));
     assert_eq!(after(&|policy| policy.reclassed(BlockId(7), 0)), (11, 1), "it is open");
+    assert_eq!(after(&|policy| policy.released(BlockId(8))), (12, 0));
 }
 
 /// Pages of a victim are copies until it is empty: another block that is opened or erased does not

@@ -1,3 +1,5 @@
+use super::super::super::tests as placement;
+use super::super::PlacementPolicy;
 use super::super::hot::HotWindow;
 use super::super::settings::HotData;
 use super::super::tests::{bench, midas, sized};
@@ -101,7 +103,22 @@ fn full_blocks_that_lost_nothing_are_cold_where_they_are_many() {
     }
 }
 
-/// A load of two temperatures, of which an epoch is not over yet: a hot group with a tenth of the
+/// An epoch that is not over yet of a load of two temperatures: 56 pages of 64 hardly change, 8 are
+/// written over and over. Fourteen segments, and what the hot group was.
+fn two_temperatures(windows: &[HotWindow]) -> Box<Midas> {
+    let pairs = [("midas.sampling", "1"), ("midas.epoch", "8"), ("midas.model_wait", "0")];
+    let mut bench = bench(&[&pairs[..], &[("midas.margin", "2")]].concat());
+    for turn in 0..64 * 7 {
+        let page = if turn % 16 == 0 { 8 + turn / 16 % 56 } else { turn % 8 };
+        bench.write(if turn < 64 { turn } else { page });
+    }
+    let mut midas = Box::new(midas(&mut bench).clone());
+    midas.segments = 14;
+    midas.filter.had(windows);
+    midas
+}
+
+/// A hot group with a tenth of the
 /// writes stays as it was, two closed blocks and an open one; one with two fifths is given a size,
 /// at which all of it dies. Where nothing was hot, a hundredth of the writes is taken to be, of which
 /// a twentieth stays valid, in one segment. One that keeps too much says nothing.
@@ -114,15 +131,7 @@ fn a_hot_group_is_taken_as_it_was_or_made_anew() {
         (&[], Some((1, 0.01, 0.05))),
         (&[window(400_000, 190_000)], None),
     ] {
-        let pairs = [("midas.sampling", "1"), ("midas.epoch", "8"), ("midas.model_wait", "0")];
-        let mut bench = bench(&[&pairs[..], &[("midas.margin", "2")]].concat());
-        for turn in 0..64 * 7 {
-            let page = if turn % 16 == 0 { 8 + turn / 16 % 56 } else { turn % 8 };
-            bench.write(if turn < 64 { turn } else { page });
-        }
-        let midas = midas(&mut bench);
-        midas.segments = 14;
-        midas.filter.had(windows);
+        let mut midas = two_temperatures(windows);
         let found = midas.configuration(64).map(|found| found.hot);
         match (found, expected) {
             (None, None) => {}
@@ -132,5 +141,29 @@ fn a_hot_group_is_taken_as_it_was_or_made_anew() {
             }
             (found, _) => panic!("{windows:?}: {found:?}"),
         }
+    }
+}
+
+/// An epoch of 6 * 53 pages, 159 units, is 39 segments and three quarters: a tenth of it is 3.
+#[test]
+fn of_an_epoch_only_whole_segments_count() {
+    let settings = placement::settings("midas", &[("midas.epoch", "6")]);
+    let context = placement::context(&settings, 53);
+    let mut midas = Midas::new(&context);
+    let model = midas.model(50);
+    assert_eq!((model.sums.len(), model.margin), (160, 3));
+}
+
+/// The load of [`a_hot_group_is_taken_as_it_was_or_made_anew`]: what writes as much as was written
+/// is not worth a change, a millionth less is.
+#[test]
+fn groups_come_into_force_only_when_they_write_less() {
+    let predicted = two_temperatures(&[]).configuration(64).expect("a configuration");
+    let predicted = ppm(predicted.prediction.waf);
+    for (more, comes) in [(0, false), (1, true)] {
+        let mut midas = two_temperatures(&[]);
+        midas.written.was(predicted + more);
+        midas.epoch_ends(64);
+        assert_eq!((midas.best, midas.groups.queued() > 0), (Some(predicted), comes));
     }
 }
