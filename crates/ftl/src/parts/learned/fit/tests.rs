@@ -136,3 +136,17 @@ fn keeping_within_the_run_costs_few_segments() {
         assert!(4 * within < 5 * anywhere, "gamma {gamma}: {within} for {anywhere} segments");
     }
 }
+
+/// No accurate segment goes through pages of two strides, however far one may be off, and none that
+/// is approximate where nothing may be off.
+#[test]
+fn a_line_of_a_kind_that_cannot_be_is_none() {
+    let scale = Scale::new(SCALE);
+    let fitted =
+        |offsets: &[u8], gamma, kind| fit(&points(offsets), gamma, (kind, scale)).is_some();
+    for gamma in [0, 4] {
+        assert!(fitted(&[0, 2, 4], gamma, Kind::Accurate));
+        assert!(!fitted(&[0, 2, 4, 5], gamma, Kind::Accurate));
+        assert_eq!(fitted(&[0, 2, 4, 5], gamma, Kind::Approximate), gamma > 0);
+    }
+}

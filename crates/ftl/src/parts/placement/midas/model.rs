@@ -229,7 +229,8 @@ fn exp_minus(x: f64) -> f64 {
 
 /// Write amplification of a log that is collected in the order of writing, with `space` as much
 /// room as data, of whose writes the share r goes uniformly to the share f of the data, and the
-/// others to the rest; none where there is no more room than data.
+/// others to the rest; none where there is no more room than data, or so little that it is more
+/// than half a million.
 pub fn two_temperatures(space: f64, f: f64, r: f64) -> Option<f64> {
     if space <= 1.0 {
         return None;

@@ -240,7 +240,7 @@ mod tests {
         let model = model(&sums);
         let beyond = |tried| hot_beyond(&model, tried, &bounds(1)).map(|hot| hot.size);
         assert_eq!(
-            [0, 4, 28].map(|tried| beyond(tried)),
+            [0, 4, 28].map(beyond),
             [1, 5, 29].map(|size| { model.hot(size).map(|hot| hot.size) })
         );
         assert_eq!((beyond(29), beyond(30)), (None, None));

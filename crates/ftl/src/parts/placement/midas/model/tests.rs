@@ -220,8 +220,8 @@ fn a_hot_group_that_was_measured_is_as_old_as_its_segments_last() {
     assert!((hot.age - 3.75).abs() < 1e-12 && hot.units == 15, "{hot:?}");
 }
 
-/// Where one side has no data, or no writes, the others are uniform. A thousandth of a millionth
-/// more room than data would be written half a billion times.
+/// Where one side has no data, or no writes, the others are uniform. A millionth of the data as room
+/// beside it is half a million programs a page, which is as good as none.
 #[test]
 fn one_temperature_is_uniform_and_no_room_is_none() {
     let uniform = two_temperatures(1.5, 0.5, 0.5).expect("room");
@@ -229,7 +229,12 @@ fn one_temperature_is_uniform_and_no_room_is_none() {
         assert_eq!(two_temperatures(1.5, f, r), two_temperatures(1.5, 1.0, 1.0), "{f}, {r}");
         assert!((uniform - 1.716).abs() < 6e-4);
     }
-    assert_eq!(two_temperatures(1.0 + 1e-9, 1.0, 1.0), None);
+    // 1 / (2 * (space - 1)) where there is hardly any room.
+    let little = two_temperatures(1.0 + 1.25e-6, 1.0, 1.0).expect("room");
+    assert!((little / 400_000.0 - 1.0).abs() < 0.05, "{little}");
+    for more in [7e-7, 1e-9] {
+        assert_eq!(two_temperatures(1.0 + more, 1.0, 1.0), None);
+    }
 }
 
 /// e^-700 is 9.86e-305, the last power that is reckoned.
@@ -268,4 +273,24 @@ fn a_group_that_nothing_enters_or_leaves_is_none() {
     let old = model.hot_as_measured(3, 0.5, 0.5);
     assert_eq!(old.units, 20);
     assert!(predicted(&old, 1).is_none());
+}
+
+/// What it would take is what it takes, to the bit, at 1.83203125 and at 2: that is the
+/// amplification, and no larger one is.
+#[test]
+fn an_amplification_that_is_met_exactly_is_that_one() {
+    assert_eq!(two_temperatures(1.446_041_690_170_239_5, 1.0, 1.0), Some(1.832_031_25));
+    assert_eq!(two_temperatures(1.421_490_896_325_819, 0.34375, 0.71875), Some(2.0));
+}
+
+/// A segment of four pages for 1.8 pages of data, where nothing is left to be updated: a queue would
+/// write 1.125 times and greedy, an eighth of a page better, once. With little more data something
+/// stays valid.
+#[test]
+fn a_last_group_that_keeps_nothing_valid_is_none() {
+    let sums = sums(&COUNTS);
+    let model = Model { segment_pages: 4.0, ..model(&sums) };
+    let valid = |living| model.last_valid(COUNTS.len(), 1, living);
+    assert_eq!(valid(1.820_478_453_253_668_6), None);
+    assert!(valid(1.9).is_some_and(|valid| valid > 0.0 && valid < 0.05));
 }
