@@ -244,3 +244,36 @@ fn a_group_may_have_as_many_segments_more_while_it_is_stored() {
 fn a_group_has_no_more_segments_than_there_are_nodes() {
     store_segments(11);
 }
+
+/// Three groups of so many segments each are stored, forgotten and stored over, in places of four
+/// pages, which have five nodes each: none touches what another one has, and none is lost.
+#[test]
+fn nodes_that_are_free_are_used_again_and_others_are_left_alone() {
+    let of = |count: u8, place: u32| {
+        let mut group = Group::new(256);
+        (0..count).for_each(|page| write(&mut group, &[2 * page], place + u32::from(page) * 10, 0));
+        group
+    };
+    let mut groups = Groups::new(3, 4);
+    let mut known = [of(3, 100), of(4, 200), of(0, 0)];
+    (0..).zip(&known).for_each(|(number, group)| groups.store(number, group));
+    for turn in 0..200 {
+        let number = turn % 3;
+        let (place, count) = (300 + 50 * turn, 1 + (turn / 3 % 5) as u8);
+        match turn % 7 {
+            0 => {
+                groups.forget(number);
+                known[number as usize] = of(0, 0);
+            }
+            _ => {
+                known[number as usize] = of(count, place);
+                groups.store(number, &known[number as usize]);
+            }
+        }
+        for (number, group) in (0..).zip(&known) {
+            let mut loaded = Group::new(256);
+            groups.load(number, &mut loaded);
+            assert!(loaded.segments().eq(group.segments()), "turn {turn}, group {number}");
+        }
+    }
+}

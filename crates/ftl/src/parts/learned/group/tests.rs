@@ -261,3 +261,58 @@ fn levels_put_together_are_compacted_where_they_are_too_many() {
         assert_eq!((said(&group, 0), said(&group, 3)), (Some(600), Some(400)));
     }
 }
+
+/// Of an approximate segment a new one takes page 3: the conflict buffer lists three pages then.
+#[test]
+fn a_page_that_an_accurate_segment_has_is_listed_no_more() {
+    let mut group = Group::new(256);
+    write(&mut group, &[0, 1, 3, 6], 100, 1);
+    write(&mut group, &[3, 4], 200, 0);
+    assert_eq!(group.sizes().listed, 3);
+    group.self_check().expect("consistent");
+    assert_eq!([1, 3, 4].map(|page| said(&group, page)), [101, 200, 201].map(Some));
+}
+
+/// An approximate segment of the lowest level has page 5, as an accurate one above has, which loses
+/// its first page: the conflict buffer still says whose page 5 is.
+#[test]
+fn an_accurate_segment_that_is_cut_owns_no_listed_page() {
+    let mut group = Group::new(256);
+    write(&mut group, &[4, 5, 7, 10], 100, 1);
+    write(&mut group, &[3, 11], 200, 0);
+    write(&mut group, &[4, 5, 6], 300, 0);
+    write(&mut group, &[4], 400, 0);
+    let levels = [0, 1, 2].map(|at| level(&group, at));
+    assert_eq!(levels, [vec![(4, 4), (5, 6)], vec![(3, 11)], vec![(4, 10)]]);
+    let lowest = group.segments().last().expect("four").1;
+    assert_eq!(group.members(lowest).iter().collect::<Vec<u8>>(), [4, 5, 7, 10]);
+    group.self_check().expect("consistent");
+}
+
+/// Pages 1, 4, 7 and 10, and page 5 by itself above them, which it stays when they are compacted: they
+/// overlap.
+#[test]
+fn segments_that_overlap_stay_in_levels_of_their_own() {
+    let mut group = Group::new(256);
+    write(&mut group, &[1, 4, 7, 10], 100, 0);
+    write(&mut group, &[5], 200, 0);
+    for _ in 0..2 {
+        assert_eq!((level(&group, 0), level(&group, 1)), (vec![(5, 5)], vec![(1, 10)]));
+        let pages = [1, 4, 5, 7, 8, 10].map(|page| said(&group, page));
+        assert_eq!(pages, [Some(100), Some(101), Some(200), Some(102), None, Some(103)]);
+        group.compact();
+    }
+}
+
+/// The upper one of two older levels is all superseded: the lower one follows right below.
+#[test]
+fn no_level_is_empty() {
+    let (mut older, mut group) = (Group::new(256), Group::new(256));
+    write(&mut older, &[0, 1, 2, 3, 4, 5, 6, 7], 100, 0);
+    write(&mut older, &[1, 2, 4, 7], 200, 1);
+    assert_eq!((level(&older, 0), level(&older, 1)), (vec![(1, 7)], vec![(0, 6)]));
+    write(&mut group, &[1, 2, 4, 7], 300, 1);
+    group.put_above(&older);
+    assert_eq!((level(&group, 0), level(&group, 1)), (vec![(1, 7)], vec![(0, 6)]));
+    assert_eq!((said(&group, 3), group.find(3).map(|found| found.levels)), (Some(103), Some(2)));
+}

@@ -118,10 +118,10 @@ fn two_temperatures(windows: &[HotWindow]) -> Box<Midas> {
     midas
 }
 
-/// A hot group with a tenth of the
-/// writes stays as it was, two closed blocks and an open one; one with two fifths is given a size,
-/// at which all of it dies. Where nothing was hot, a hundredth of the writes is taken to be, of which
-/// a twentieth stays valid, in one segment. One that keeps too much says nothing.
+/// A hot group with a tenth of the writes stays as it was, two closed blocks and an open one; one
+/// with two fifths is given a size, at which all of it dies. Where nothing was hot, a hundredth of
+/// the writes is taken to be, of which a twentieth stays valid, in one segment. One that keeps too
+/// much says nothing.
 #[test]
 fn a_hot_group_is_taken_as_it_was_or_made_anew() {
     let window = |traffic, valid| HotWindow { traffic, valid, blocks: 2 };
