@@ -38,7 +38,7 @@ SMALL_DEVICES := MALLOC_TRIM_THRESHOLD_=268435456 MALLOC_MMAP_THRESHOLD_=3355443
 # Leaves schemes out of tests, for whoever works on one; never here.
 unexport FTLAB_ONLY
 
-.PHONY: demo build test tests built-tests test-long check fmt bench cost memory scaling pgo fuzz fuzz-brief fuzz-long docs book book-test browser clients test-clients reproduce quick linted-tests package wheel wheel-here stubs python-test notebooks notebooks-test test-cluster test-mutants test-mutants-sample clean \
+.PHONY: demo build test tests built-tests made-pages test-long check fmt bench cost memory scaling pgo fuzz fuzz-brief fuzz-long docs book book-test browser clients test-clients reproduce quick linted-tests package wheel wheel-here stubs python-test notebooks notebooks-test test-cluster test-mutants test-mutants-sample clean \
     browser-report browser-workload browser-calibration browser-papers browser-explore browser-sweep browser-drive
 
 build: ## the release binary, target/release/ftlab
@@ -74,7 +74,7 @@ reproduce: build ## every experiment of the papers in full (about half an hour o
 
 test: export PACKAGES = $(PYTHON_PACKAGES)
 test: ## everything that CI runs: lints, all tests, half a minute of fuzzing, packages, Python, the browser test
-	$(MAKE) -j2 linted-tests built-tests
+	$(MAKE) -j3 linted-tests built-tests
 
 # Clippy's driver stands in for the compiler of our crates, so that what is compiled to be tested is linted
 # by the way: `make check` alone takes as long as compiling half of it. `--all-targets` would compile the tests that the
@@ -85,13 +85,17 @@ linted-tests:
 	$(CARGO) fmt --all --check
 	$(CARGO) test --locked --workspace --tests --examples --bench '*' --no-run
 	$(MAKE) tests
-	$(MAKE) fuzz-brief
-	$(MAKE) test-mutants-sample
+	$(MAKE) fuzz-brief test-mutants-sample
 
 # What needs the program alone runs beside the tests of the crates, whose compilation takes longer than the program's.
+# Much of it waits for others (a browser, a server, a package from afar): three steps at a time keep two cores busy.
 built-tests: build
-	$(MAKE) demo quick notebooks-test book-test clients
-	$(MAKE) browser cost memory package
+	$(MAKE) made-pages notebooks-test book-test clients cost memory
+	$(MAKE) package
+
+# Where all run side by side nobody opens a page that is not written yet.
+made-pages: demo quick
+	$(MAKE) browser
 
 # The Python package is tested from Python; it is among the crates so that others have the features here that the
 # program and it are built with.
@@ -101,7 +105,7 @@ tests: ## the tests of every crate
 test-long: export PACKAGES = $(PYTHON_PACKAGES)
 test-long: bench ## what takes longer than CI may: the benchmark's full device, packed crates compiled with nothing beside them, every cut of every variant and 100000 in long runs of each family, machines that fail under a drive, intervals of many calibrations, pages at all widths, a quarter of an hour of fuzzing
 	FTLAB_ALL_CUTS=1 $(SMALL_DEVICES) $(CARGO) test --locked -p ftlab-engine --test conformance -- --show-output
-	FTLAB_ALL_CUTS=1 $(CARGO) test --locked -p ftlab --test cli -- tail::trace_events_are_those_of_the_probe
+	FTLAB_ALL_CUTS=1 $(CARGO) test --locked -p ftlab --test cli -- tail::trace_events_are_those_of_the_probe tail::the_slowest_are_those_of_the_rows
 	$(CARGO) test --locked -p ftlab-drive --lib -- --ignored
 	$(CARGO) test --locked -p ftlab-lab --test lab -- --ignored
 	tests/packages.sh --alone

@@ -16,6 +16,9 @@ for wanted; do
     missing="$missing ${wanted#*=}"
 done
 [ -n "$missing" ] || exit 0
+# One at a time: who waits here may find all of it installed, which is soon said.
+exec 9<"$0"
+flock 9
 echo "installing Debian's$missing"
 as_root apt-get update -qq
 # shellcheck disable=SC2086 # names of packages, apart

@@ -34,12 +34,21 @@ fn mean(values: impl ExactSizeIterator<Item = u64>) -> f64 {
     values.map(u128::from).sum::<u128>() as f64 / count
 }
 
-/// Every scheme on both clocks: what is told of the slowest is what a sorted table of all rows
+/// Clocks of the scheme at a place of the table: one for each, in turns, and both for the first
+/// three; `make test-long` has both for all.
+fn clocks(at: usize) -> Vec<&'static str> {
+    let both = at < 3 || std::env::var_os("FTLAB_ALL_CUTS").is_some();
+    let is_meant = |number: usize| both || at % 2 == number;
+    let clocks = ["", PARALLEL].into_iter().enumerate();
+    clocks.filter_map(|(number, clock)| is_meant(number).then_some(clock)).collect()
+}
+
+/// Every scheme: what is told of the slowest is what a sorted table of all rows
 /// says.
 #[test]
 fn the_slowest_are_those_of_the_rows() {
-    for scheme in schemes() {
-        for clock in ["", PARALLEL] {
+    for (at, scheme) in schemes().into_iter().enumerate() {
+        for clock in clocks(at) {
             let bench = Bench::new();
             let mixed = MIXED.replace("count=4000", "count=2000");
             let line = format!("--scheme {scheme} {SMALL} {clock} {mixed} --tail");
@@ -232,13 +241,7 @@ fn assert_trace_events(events: &Value, what: &str) -> usize {
 #[test]
 fn trace_events_are_those_of_the_probe() {
     for (at, scheme) in schemes().into_iter().enumerate() {
-        // One clock for each, in turns, and both for the first three; `make test-long` has both for
-        // all.
-        let all = std::env::var_os("FTLAB_ALL_CUTS").is_some();
-        for (other, clock) in ["", PARALLEL].into_iter().enumerate() {
-            if !all && at > 2 && at % 2 != other {
-                continue;
-            }
+        for clock in clocks(at) {
             let bench = Bench::new();
             let mixed = MIXED.replace("count=4000", "count=1700");
             let line = format!("--scheme {scheme} {SMALL} {clock} {mixed} --probe 1500:200");

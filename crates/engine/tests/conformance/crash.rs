@@ -49,7 +49,7 @@ pub fn is_all() -> bool {
     std::env::var("FTLAB_ALL_CUTS").is_ok()
 }
 
-/// At every third operation with one outcome each, in turns; with `FTLAB_ALL_CUTS` at every one
+/// At every fifth operation with one outcome each, in turns; with `FTLAB_ALL_CUTS` at every one
 /// with all of them. Those that are to work in gaps are cut in gaps.
 #[test]
 #[allow(clippy::print_stdout, reason = "how many cuts there were is told")]
@@ -61,7 +61,7 @@ fn every_variant_survives_cuts_at_its_operations() {
         let keeps = keeps(variant.scheme, &config, variant.durable);
         let (outcomes, every) = match is_all() {
             true => (&CutOutcome::ALL[..], 1),
-            false => (&CutOutcome::ALL[number % 3..][..1], 3),
+            false => (&CutOutcome::ALL[number % 3..][..1], 5),
         };
         let keeps = (variant.scheme, keeps);
         let points = Points { outcomes, every, least: LEAST_CUTS };

@@ -116,8 +116,8 @@ fn every_scheme_keeps_every_promise_on_every_geometry_and_under_faults() {
     }
 }
 
-/// Every variant meets every geometry, and every kind of fault on some; larger devices, and those
-/// with faults, are audited after every fifth request. With `FTLAB_ALL_CUTS` (`make test-long`)
+/// Every variant meets every geometry, and every kind of fault on some; devices with faults are
+/// audited after every fifth request, larger ones after every fifteenth. With `FTLAB_ALL_CUTS` (`make test-long`)
 /// every kind meets every variant on every geometry, audited after every request.
 #[test]
 fn every_variant_keeps_every_promise() {
@@ -133,8 +133,8 @@ fn every_variant_keeps_every_promise() {
                 let pairs = [*geometry, variant.pairs, *faults].concat();
                 let (often, seldom) = match (all, faults.is_empty()) {
                     (true, _) => (1, 1),
-                    (false, true) => (1, 5),
-                    (false, false) => (5, 5),
+                    (false, true) => (1, 15),
+                    (false, false) => (5, 15),
                 };
                 run_audited(variant.scheme, SMALL, &pairs, 7, often);
                 run_audited(variant.scheme, LARGE, &pairs, 8, seldom);

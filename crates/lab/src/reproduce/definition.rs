@@ -141,12 +141,20 @@ pub struct RunBlock {
     pub workloads: Vec<String>,
     /// Names of schemes.
     pub schemes: Vec<String>,
+    /// Whether they are part of the quick set, as they are where nothing is said. What prepares a
+    /// device is not shortened: where it takes most of the time, runs are not quick.
+    #[serde(default = "yes")]
+    pub quick: bool,
     /// Options of all of them.
     #[serde(default)]
     pub options: Options,
     /// A third side of the product.
     #[serde(default)]
     pub variants: Vec<Variant>,
+}
+
+fn yes() -> bool {
+    true
 }
 
 /// One variant.

@@ -189,7 +189,9 @@ fn run(
     words.push("--quiet".to_owned());
     let work = Work::Run(Box::new(experiment));
     let (workload, scheme) = (workload.to_owned(), Some(scheme.to_owned()));
-    let Source { missing, whole, .. } = found;
+    let left_out = setting.length == Length::Quick && !block.quick;
+    let left_out = left_out.then(|| "it has no quick form (--quick)".to_owned());
+    let (missing, whole) = (found.missing.or(left_out), found.whole);
     Ok(Job { id, workload, scheme, words, work, missing, whole })
 }
 
@@ -304,6 +306,23 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn what_has_no_quick_form_is_left_out_of_the_quick_set_alone() {
+        let definition = find("learnedftl2024").unwrap();
+        let left_out = |length| {
+            let readings = BTreeMap::new();
+            let jobs = jobs(&definition, &Setting { length, trace_dir: None, readings: &readings });
+            let is_left_out = |job: &Job| job.missing.is_some();
+            jobs.unwrap()
+                .into_iter()
+                .filter(is_left_out)
+                .map(|job| job.workload)
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(left_out(Length::Quick), ["overwritten"; 3]);
+        assert_eq!(left_out(Length::Whole), [""; 0]);
     }
 
     #[test]
