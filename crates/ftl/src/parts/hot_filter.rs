@@ -169,7 +169,7 @@ mod tests {
         assert_eq!(found, (3 * 64..3 * 64 + 130).collect::<Vec<_>>());
     }
 
-    /// What a page weighs, in halves of a filter's least: four filters weigh 4, 3, 2 and 1 by age.
+    /// What a page weighs, in weights of the oldest filter: four filters weigh 4, 3, 2 and 1 by age.
     fn weight(filter: &HotFilter, page: u32) -> usize {
         let is_enough = |threshold| HotFilter { threshold, ..filter.clone() }.is_hot(Lpn(page));
         (1..=10).filter(|&threshold| is_enough(threshold)).count()
@@ -221,8 +221,8 @@ mod tests {
         );
     }
 
-    /// Of four filters each half of the threshold is worth a filter's least weight twice: 4.0 is 8 of
-    /// 10, 1.3 is 2.6, which three have. What nobody knows is never hot.
+    /// The newest filter weighs 2 against the threshold. Of four the oldest weighs a half: 4.0 is 8
+    /// of their 10 halves, 1.3 is 2.6, for which it takes 3. What nobody knows is never hot.
     #[test]
     fn the_threshold_counts_in_weights_of_the_newest_filter_as_two() {
         let of = |filters, threshold| HotFilter::new((filters, 64, 2), 512, threshold).threshold;

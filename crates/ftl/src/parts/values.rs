@@ -351,7 +351,7 @@ mod tests {
         assert_eq!([Tag(0), Tag::UNREADABLE, Tag(7)].map(is_value), [false, false, true]);
     }
 
-    /// Four pages hold the same. Copied, a value is found in the new page, unless that was lost in
+    /// Three pages hold the same. Copied, a value is found in the new page, unless that was lost in
     /// it; nobody comes to a page that is lost, or to a die that is known to have failed.
     #[test]
     fn a_value_follows_its_page_and_nobody_shares_what_is_lost() {

@@ -15,8 +15,8 @@ use super::segment::{Scale, Segment};
 /// Most pages of a group.
 pub const GROUP_PAGES: u32 = 256;
 
-/// Segments of a group of `pages` above which it is compacted before another enters: one for each
-/// page, and some that are superseded.
+/// Most segments of a group of `pages`: one that has as many is compacted before another enters.
+/// One for each page, and some that are superseded.
 pub const fn compacted_at(pages: u32) -> u32 {
     pages + pages / 4
 }

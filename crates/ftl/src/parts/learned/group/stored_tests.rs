@@ -82,7 +82,7 @@ fn levels_and_trims_come_back_from_flash_and_from_memory() {
     assert_eq!(packed_bytes(&group)[2..5], [32, 4, 11]);
     comes_back(&group);
     group.trim(255);
-    // Of pages 4 to 15 the trimmed ones are 4 and 11.
+    // Of pages 0 to 15 the trimmed ones are 4 and 11.
     assert_eq!(packed_bytes(&group)[2..5], [255, 1 << 4, 1 << 3]);
     comes_back(&group);
     let mut groups = Groups::new(1, 256);
@@ -133,7 +133,7 @@ fn sizes_are_added_and_taken_away_one_by_one() {
     assert_eq!(sum, sizes(10, 20, 30, 40));
 }
 
-/// Eight segments of which five are accurate and two have one page: bytes by kind.
+/// Nine segments, four of them accurate, two approximate and three of one page: bytes by kind.
 #[test]
 fn bytes_are_counted_by_kind() {
     let mut group = Group::new(256);
@@ -190,7 +190,7 @@ fn only_approximate_segments_of_one_page_are_made_exact() {
 /// Eight pages have 46 bytes: four approximate segments of one page and one page by itself take 3 +
 /// 2 + 36 + 5. With an older place of that page it is 51, until it is compacted.
 #[test]
-fn a_group_that_just_fits_is_left_as_it_is() {
+fn a_group_that_just_fits_when_it_is_compacted_asks_for_no_page() {
     let mut group = Group::new(8);
     (0..4).for_each(|page| append(&mut group, cut(page, page)));
     for (level, place) in [(0, 900), (1, 800)] {

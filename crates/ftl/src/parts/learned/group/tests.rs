@@ -264,7 +264,7 @@ fn levels_put_together_are_compacted_where_they_are_too_many() {
 
 /// Of an approximate segment a new one takes page 3: the conflict buffer lists three pages then.
 #[test]
-fn a_page_that_an_accurate_segment_has_is_listed_no_more() {
+fn a_page_that_an_accurate_segment_takes_on_the_top_level_is_listed_no_more() {
     let mut group = Group::new(256);
     write(&mut group, &[0, 1, 3, 6], 100, 1);
     write(&mut group, &[3, 4], 200, 0);

@@ -217,8 +217,8 @@ fn exp_minus(x: f64) -> f64 {
         return 0.0;
     }
     let small = x / 1024.0;
-    // The series up to the seventh power: of 700 / 1024 the next term is below 1e-6 of it, of what
-    // comes out above 1e-20 below 1e-15.
+    // The series up to the twelfth power: of 700 / 1024 what is left out is below 1e-12 of it, and of
+    // its 1024th power below 1e-9.
     let series = (1..=12).rev().fold(1.0, |sum, term| 1.0 + small / f64::from(term) * sum);
     let mut power = 1.0 / series;
     for _ in 0..HALVINGS {

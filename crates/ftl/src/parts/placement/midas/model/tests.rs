@@ -239,7 +239,7 @@ fn one_temperature_is_uniform_and_no_room_is_none() {
 
 /// e^-700 is 9.86e-305, the last power that is reckoned.
 #[test]
-fn the_power_is_nothing_from_700_on() {
+fn the_power_is_nothing_beyond_700() {
     assert!((exp_minus(700.0) * 1e305 - 9.86).abs() < 0.01);
     assert_eq!(exp_minus(701.0), 0.0);
 }
