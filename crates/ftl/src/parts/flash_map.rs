@@ -321,8 +321,9 @@ mod tests {
     use ftlab_flash::settings::Groups as _;
     use ftlab_flash::units::{PlaneId, Ppn};
 
-    /// Two dies. The map page that leaves was read in the first one, behind all its programs; it goes
-    /// to the second one, where nothing else is done, and nothing is read for the page that comes.
+    /// Two dies. The map page that leaves was read in the first one, behind all its programs; it
+    /// goes to the second one, where nothing else is done, and nothing is read for the page that
+    /// comes.
     #[test]
     fn a_changed_map_page_is_written_when_it_has_been_read() {
         let mut config = SharedSettings::default();

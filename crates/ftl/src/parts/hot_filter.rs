@@ -169,7 +169,8 @@ mod tests {
         assert_eq!(found, (3 * 64..3 * 64 + 130).collect::<Vec<_>>());
     }
 
-    /// What a page weighs, in weights of the oldest filter: four filters weigh 4, 3, 2 and 1 by age.
+    /// What a page weighs, in weights of the oldest filter: four filters weigh 4, 3, 2 and 1 by
+    /// age.
     fn weight(filter: &HotFilter, page: u32) -> usize {
         let is_enough = |threshold| HotFilter { threshold, ..filter.clone() }.is_hot(Lpn(page));
         (1..=10).filter(|&threshold| is_enough(threshold)).count()
@@ -196,9 +197,9 @@ mod tests {
         assert_eq!(known(&filter, 9), [false, false, true, false]);
     }
 
-    /// With the fifth write, and with every fifth behind it, the filter that was emptied longest ago
-    /// is emptied and becomes the newest: the second one, the third, the fourth, the first. Filled
-    /// by four writes of 7 before, what knows it weighs 3 2 1, 2 1 and 1 then.
+    /// With the fifth write, and with every fifth behind it, the filter that was emptied longest
+    /// ago is emptied and becomes the newest: the second one, the third, the fourth, the first.
+    /// Filled by four writes of 7 before, what knows it weighs 3 2 1, 2 1 and 1 then.
     #[test]
     fn the_filter_that_was_emptied_longest_ago_is_emptied_next() {
         let mut filter = after(&[(7, 4)], 5);

@@ -399,8 +399,9 @@ mod tests {
         runs.self_check().expect("sound");
     }
 
-    /// Entries of four pages at most: of twenty that go on four are one. A page that stays alone keeps
-    /// its place in the order of use, though it goes on with a run that is as long as one may be.
+    /// Entries of four pages at most: of twenty that go on four are one. A page that stays alone
+    /// keeps its place in the order of use, though it goes on with a run that is as long as one may
+    /// be.
     #[test]
     fn a_run_is_no_longer_than_allowed() {
         let mut runs = runs(4);

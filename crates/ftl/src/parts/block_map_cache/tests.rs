@@ -26,7 +26,8 @@ fn sizes(entries: u32, spatial: u32, frequent: u32) -> CacheSizes {
 }
 
 impl Bench {
-    /// Blocks of four pages; entry e is mapped to block e, and flash says so of `written` map pages.
+    /// Blocks of four pages; entry e is mapped to block e, and flash says so of `written` map
+    /// pages.
     fn new(sizes: CacheSizes, rules: CacheRules, written: &[u32]) -> Bench {
         Bench::of_dies("1", sizes, rules, written)
     }

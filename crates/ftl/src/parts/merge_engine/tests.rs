@@ -80,8 +80,8 @@ fn a_full_merge_counts_its_data_blocks_and_begins_when_it_may() {
     it.check(0);
 }
 
-/// Page 1 was trimmed and has no newer copy (`docs/papers/others.md#fast`, corner case d): its place
-/// is programmed nonetheless, and the next merge takes that for a page and reads it.
+/// Page 1 was trimmed and has no newer copy (`docs/papers/others.md#fast`, corner case d): its
+/// place is programmed nonetheless, and the next merge takes that for a page and reads it.
 #[test]
 fn a_merge_that_copies_invalid_pages_programs_their_places_and_reads_what_it_programmed() {
     let mut it = Bench::new(&[]);

@@ -251,9 +251,9 @@ mod tests {
         assert_eq!(said, [(a, 1, 1), (a, 1, 1), (a, 2, 2), (a, 2, 2), (b, 3, 1)]);
     }
 
-    /// A and B are written three times in turn, A first, and expire long before C is touched: A falls out
-    /// of queue 1 and B, behind it there, is the hottest. At the next touch B falls: nobody is
-    /// behind it, and it stays the hottest.
+    /// A and B are written three times in turn, A first, and expire long before C is touched: A
+    /// falls out of queue 1 and B, behind it there, is the hottest. At the next touch B falls:
+    /// nobody is behind it, and it stays the hottest.
     #[test]
     fn when_the_hottest_falls_the_next_of_its_queue_is_the_hottest() {
         let mut mq = Bench::new("auto_mq", 2048, &[]);

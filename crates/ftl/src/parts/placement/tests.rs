@@ -240,9 +240,10 @@ fn what_a_policy_has_by_nature_cannot_be_set() {
     assert!(refused.contains("gc.separate_frontiers"), "{refused}");
 }
 
-/// 4,000 pages of 4 KiB and 64 blocks, by the section Memory of each policy. Chunks of 1 MiB are 16,
-/// of 2 MiB 8. Of `midas`: 2 bits a page, 8 bytes a block, 4 bytes for each of 8,000 units of two
-/// pages, 8 for each of 40 pages that are sampled, and 4 bytes a page of a unit and a bit a page.
+/// 4,000 pages of 4 KiB and 64 blocks, by the section Memory of each policy. Chunks of 1 MiB are
+/// 16, of 2 MiB 8. Of `midas`: 2 bits a page, 8 bytes a block, 4 bytes for each of 8,000 units of
+/// two pages, 8 for each of 40 pages that are sampled, and 4 bytes a page of a unit and a bit a
+/// page.
 #[test]
 fn every_policy_needs_the_memory_that_its_header_says() {
     let exact = ("placement.sepbit_window", "exact");

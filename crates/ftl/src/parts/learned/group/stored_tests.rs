@@ -166,8 +166,8 @@ fn append(group: &mut Group, placed: Placed) {
 }
 
 /// Four pages have 25 bytes. One approximate segment of two pages, which takes ten, and two of one
-/// page: 3 + 1 + 10 + 9 + 9; with the page of each it is 24. Three of one page and a page by itself:
-/// 3 + 1 + 27 + 5; nobody asks for that page.
+/// page: 3 + 1 + 10 + 9 + 9; with the page of each it is 24. Three of one page and a page by
+/// itself: 3 + 1 + 27 + 5; nobody asks for that page.
 #[test]
 fn only_approximate_segments_of_one_page_are_made_exact() {
     let place = |segment: Segment| 500 + u32::from(segment.start);

@@ -230,8 +230,8 @@ fn who_is_apart_from_a_new_segment_stays_on_top() {
     assert_eq!(levels, [vec![(2, 2), (20, 21)], vec![(1, 4)], vec![(0, 5)]]);
 }
 
-/// Four pages, five segments: page 1, below it 0 and 3, and below these what 1, 2 and all four were.
-/// The next one finds the group full: of the oldest nothing is left, nor of what page 1 was.
+/// Four pages, five segments: page 1, below it 0 and 3, and below these what 1, 2 and all four
+/// were. The next one finds the group full: of the oldest nothing is left, nor of what page 1 was.
 #[test]
 fn a_full_group_is_compacted_before_another_segment_enters() {
     let mut group = Group::new(4);
@@ -289,8 +289,8 @@ fn an_accurate_segment_that_is_cut_owns_no_listed_page() {
     group.self_check().expect("consistent");
 }
 
-/// Pages 1, 4, 7 and 10, and page 5 by itself above them, which it stays when they are compacted: they
-/// overlap.
+/// Pages 1, 4, 7 and 10, and page 5 by itself above them, which it stays when they are compacted:
+/// they overlap.
 #[test]
 fn segments_that_overlap_stay_in_levels_of_their_own() {
     let mut group = Group::new(256);

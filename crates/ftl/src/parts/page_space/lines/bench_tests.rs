@@ -293,9 +293,9 @@ impl Bench {
         }
     }
 
-    /// Writes flash pages of a line as they are drawn, column by column, past the space: d data, m a
-    /// map page, F data whose program fails, P parity, which comes last, and nothing. Data has the
-    /// next logical numbers.
+    /// Writes flash pages of a line as they are drawn, column by column, past the space: d data, m
+    /// a map page, F data whose program fails, P parity, which comes last, and nothing. Data has
+    /// the next logical numbers.
     pub fn draw(&mut self, line: u32, rows: &[&str]) {
         for (row, drawn) in (0..).zip(rows) {
             for kind in ['d', 'm', 'F', 'P'] {

@@ -54,7 +54,8 @@ fn parity_that_fails_goes_to_the_next_page() {
     bench.read_all();
 }
 
-/// Pages that hold nothing fill the stripe up, and its parity follows; the next page begins another.
+/// Pages that hold nothing fill the stripe up, and its parity follows; the next page begins
+/// another.
 #[test]
 fn a_flush_fills_a_stripe_up() {
     let mut bench = bench(&[("rain.flush", "pad")]);
@@ -97,7 +98,8 @@ fn capacitors_spare_a_flush_its_parity() {
     );
 }
 
-/// Parity that fails leaves its stripe without, which is told once, and the line shorter by a block.
+/// Parity that fails leaves its stripe without, which is told once, and the line shorter by a
+/// block.
 #[test]
 fn a_stripe_without_parity_is_told_once() {
     let mut bench = bench(&[]);

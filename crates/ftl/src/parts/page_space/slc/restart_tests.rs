@@ -19,8 +19,8 @@ fn static_free(bench: &Bench) -> Vec<u32> {
     slc.planes[0].static_free.iter().map(|block| block.0).collect()
 }
 
-/// What holds something is in the order in which it was filled, the block with room is open, what is
-/// erased is free for the cache alone.
+/// What holds something is in the order in which it was filled, the block with room is open, what
+/// is erased is free for the cache alone.
 #[test]
 fn the_cache_comes_back_as_it_was() {
     let mut bench = bench("4", &[("slc.dynamic_share", "0.25")]);
@@ -109,8 +109,8 @@ fn the_block_with_most_room_is_written_on() {
     assert_eq!((closed(&bench), bench.open_of(Stream::Slc)), (vec![0], Some(BlockId(1))));
 }
 
-/// Blocks are short: before the first page is taken, though the open block has some, the cache gives
-/// its own back.
+/// Blocks are short: before the first page is taken, though the open block has some, the cache
+/// gives its own back.
 #[test]
 fn a_drive_that_comes_back_short_of_blocks_folds_first() {
     for (first, folds) in [(false, 0), (true, 2)] {

@@ -383,8 +383,8 @@ fn a_group_is_collected_at_so_many_lines_beside_those_that_it_needs() {
     assert_eq!((bench.count(Event::GroupsCollected), erases(&bench)), (1, 16));
 }
 
-/// After a power cut every group goes on with its half-written line; a full one is closed, and so is
-/// one that is torn.
+/// After a power cut every group goes on with its half-written line; a full one is closed, and so
+/// is one that is torn.
 #[test]
 fn groups_go_on_where_they_were_written() {
     let closed = |bench: &Bench| bench.space.groups.as_ref().expect("groups").closed.clone();

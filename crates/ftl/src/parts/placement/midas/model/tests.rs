@@ -220,8 +220,8 @@ fn a_hot_group_that_was_measured_is_as_old_as_its_segments_last() {
     assert!((hot.age - 3.75).abs() < 1e-12 && hot.units == 15, "{hot:?}");
 }
 
-/// Where one side has no data, or no writes, the others are uniform. A millionth of the data as room
-/// beside it is half a million programs a page, which is as good as none.
+/// Where one side has no data, or no writes, the others are uniform. A millionth of the data as
+/// room beside it is half a million programs a page, which is as good as none.
 #[test]
 fn one_temperature_is_uniform_and_no_room_is_none() {
     let uniform = two_temperatures(1.5, 0.5, 0.5).expect("room");
@@ -283,9 +283,9 @@ fn an_amplification_that_is_met_exactly_is_that_one() {
     assert_eq!(two_temperatures(1.421_490_896_325_819, 0.34375, 0.71875), Some(2.0));
 }
 
-/// A segment of four pages for 1.8 pages of data, where nothing is left to be updated: a queue would
-/// write 1.125 times and greedy, an eighth of a page better, once. With little more data something
-/// stays valid.
+/// A segment of four pages for 1.8 pages of data, where nothing is left to be updated: a queue
+/// would write 1.125 times and greedy, an eighth of a page better, once. With little more data
+/// something stays valid.
 #[test]
 fn a_last_group_that_keeps_nothing_valid_is_none() {
     let sums = sums(&COUNTS);
