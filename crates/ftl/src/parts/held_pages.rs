@@ -239,7 +239,7 @@ mod tests {
         assert_eq!(pages.all().collect::<Vec<_>>(), [two]);
         pages.clean_from(two, Moment::START);
         assert_eq!((held(&pages, two).3, pages.dirty()), (false, 0));
-        // A frame that is free again is taken before a new one.
+        // The frame that is free again is taken.
         assert_eq!(pages.enter(Lpn(7)).0, one);
         assert_eq!(held(&pages, one), (7, 0, 0, false), "and is empty");
         pages.write(one, Tag(4), 0b10, Moment::START);

@@ -264,12 +264,12 @@ mod tests {
         assert_eq!(counts(&mut intervals), [0; 8], "nothing is left of the last epoch");
     }
 
-    /// Four pages, each written again after two units: 4 + 4 * ((8 mod 2) * 2 + 2) / 16 = 4.
+    /// Four pages, each written twice more, two units apart: 8 + 8 * ((8 mod 2) * 2 + 2) / 16 = 9.
     #[test]
     fn an_interval_that_divides_the_epoch_counts_a_little_more() {
         let mut intervals = intervals(1, 10);
-        (0..8).for_each(|time| intervals.written(Lpn(time % 4), 100 + u64::from(time)));
-        assert_eq!(counts(&mut intervals), [0, 0, 4, 0, 0, 0, 0, 0]);
+        (0..12).for_each(|time| intervals.written(Lpn(time % 4), 100 + u64::from(time)));
+        assert_eq!(counts(&mut intervals), [0, 0, 9, 0, 0, 0, 0, 0]);
     }
 
     /// Every second page, and two units of eight, 2 and 4, in which each counts: page 1 twice in
