@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_passes_before_it_was_merged() {
+    fn nothing_passes_before_its_span_is_over() {
         let mut record = PredictionRecord::new(8, 10);
         assert_eq!(record.pass(99), 0);
         record.merged(Lpn(1), 100);
