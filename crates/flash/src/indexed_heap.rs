@@ -116,3 +116,76 @@ impl IndexedHeap {
         self.place[slot as usize] = place as u32 + 1;
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rng::{Purpose, Rng};
+    use std::collections::BTreeMap;
+
+    const SLOTS: u32 = 13;
+
+    /// What a heap holds, and what an ordered map of the same says.
+    struct Bench {
+        heap: IndexedHeap,
+        known: BTreeMap<u32, (u64, u64)>,
+        rng: Rng,
+    }
+
+    impl Bench {
+        fn step(&mut self) {
+            let slot = self.rng.below(SLOTS);
+            let key = (u64::from(self.rng.below(8)), u64::from(slot));
+            if !self.known.contains_key(&slot) {
+                self.heap.push(Slot(slot), key);
+                self.known.insert(slot, key);
+            } else if self.rng.below(2) == 0 {
+                self.heap.change(Slot(slot), key);
+                self.known.insert(slot, key);
+            } else {
+                self.heap.remove(Slot(slot));
+                self.known.remove(&slot);
+            }
+        }
+
+        fn compare(&self) {
+            assert_eq!(self.heap.count() as usize, self.known.len());
+            let least = self.known.iter().min_by_key(|(_, key)| **key);
+            assert_eq!(self.heap.min(), least.map(|(&slot, _)| Slot(slot)));
+            for slot in 0..SLOTS {
+                let known = self.known.get(&slot);
+                assert_eq!(self.heap.contains(Slot(slot)), known.is_some());
+                if let Some(&key) = known {
+                    assert_eq!(self.heap.key(Slot(slot)), key);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_heap_finds_what_an_ordered_map_finds_while_keys_change() {
+        let heap = IndexedHeap::new(SLOTS);
+        let rng = Rng::new(3, Purpose::Workload);
+        let mut bench = Bench { heap, known: BTreeMap::new(), rng };
+        for _ in 0..5_000 {
+            bench.step();
+            bench.compare();
+        }
+    }
+
+    #[test]
+    fn a_slot_passes_no_other_of_the_same_key() {
+        let mut heap = IndexedHeap::new(2);
+        heap.push(Slot(1), (5, 0));
+        heap.push(Slot(0), (5, 0));
+        assert_eq!(heap.min(), Some(Slot(1)));
+    }
+
+    #[test]
+    fn the_key_of_a_slot_that_left_can_be_read() {
+        let mut heap = IndexedHeap::new(1);
+        heap.push(Slot(0), (5, 7));
+        heap.remove(Slot(0));
+        assert_eq!((heap.min(), heap.key(Slot(0))), (None, (5, 7)));
+    }
+}

@@ -46,3 +46,25 @@ impl RamUse {
         self.memory == Memory::Dram && self.bytes > 0 && !AIDS.contains(&self.structure)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn dram_is_refreshed_for_the_tables_of_a_scheme_that_are_there() {
+        let refreshed =
+            |structure, bytes, memory| RamUse { structure, bytes, memory }.is_refreshed();
+        assert!(refreshed("page_table", 1, Memory::Dram));
+        assert!(!refreshed("page_table", 0, Memory::Dram), "it takes nothing");
+        assert!(!refreshed("page_table", 1, Memory::Sram));
+        assert!(!refreshed("valid_bitmap", 1, Memory::Dram), "an aid of ours");
+        assert!(!refreshed("valid_bitmap", 0, Memory::Sram));
+    }
+
+    #[test]
+    fn memories_have_names() {
+        let names = [Memory::Sram, Memory::Dram, Memory::Pcm, Memory::Host].map(Memory::name);
+        assert_eq!(names, ["sram", "dram", "pcm", "host"]);
+    }
+}

@@ -433,3 +433,15 @@ named! {
         LogLinkBytes = "log_link_bytes",
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn causes_of_the_map_are_four() {
+        let of_map: Vec<&str> =
+            Cause::ALL.iter().filter(|cause| cause.is_map()).map(|cause| cause.name()).collect();
+        assert_eq!(of_map, ["translate", "gc_map_block", "gc_map_update", "checkpoint"]);
+    }
+}

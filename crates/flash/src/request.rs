@@ -189,3 +189,53 @@ impl Completion {
         self.completed - self.arrival
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_content_is_its_number_and_0_is_one_as_well() {
+        assert_eq!(Content::new(7).number(), 7);
+        assert_ne!(Content::new(0), Content::new(1));
+    }
+
+    #[test]
+    fn what_lies_behind_the_beginning_of_a_content_is_another_and_equal_for_equal_ones() {
+        let content = Content::new(7);
+        assert_eq!(content.from_sector(0), content);
+        assert_ne!(content.from_sector(4), content);
+        assert_eq!(content.from_sector(4), Content::new(7).from_sector(4));
+        assert_ne!(content.from_sector(4), content.from_sector(8));
+        assert_ne!(content.from_sector(4), Content::new(8).from_sector(4));
+    }
+
+    #[test]
+    fn stages_are_told_in_the_order_of_their_way_and_sum_up() {
+        let stages = Stages {
+            driver_queue: 1,
+            host_link: 20,
+            controller: 300,
+            buffer: 4_000,
+            map: 50_000,
+            flash: 600_000,
+            channel: 7_000_000,
+        };
+        assert_eq!(stages.all(), [1, 20, 300, 4_000, 50_000, 600_000, 7_000_000]);
+        assert_eq!(stages.total(), 7_654_321);
+    }
+
+    #[test]
+    fn a_request_waits_in_the_queue_and_in_the_device() {
+        let (arrival, admitted, completed) = (1_000, 1_030, 1_400);
+        let stages = Stages::default();
+        let done = Completion { arrival, admitted, completed, stages, unreadable: None };
+        assert_eq!((done.queue(), done.device(), done.system()), (30, 370, 400));
+    }
+
+    #[test]
+    fn what_cannot_be_read_is_told_by_its_first_page_and_how_many_there_are() {
+        let lost = Unreadable { first: Lpn(12), pages: 3 };
+        assert_eq!(lost.to_string(), "page 12 cannot be read (3 of the request)");
+    }
+}

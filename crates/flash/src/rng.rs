@@ -68,6 +68,7 @@ impl Rng {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::collections::BTreeSet;
 
     #[test]
     fn streams_differ_by_purpose_and_repeat_by_seed() {
@@ -75,6 +76,30 @@ mod tests {
         assert_eq!(draw(7, Purpose::Victim), draw(7, Purpose::Victim));
         assert_ne!(draw(7, Purpose::Victim), draw(7, Purpose::Fault));
         assert_ne!(draw(7, Purpose::Victim), draw(8, Purpose::Victim));
+    }
+
+    /// Numbers that implementations of SplitMix64 are compared by, of the states 0 and 1234567.
+    #[test]
+    fn numbers_are_those_of_split_mix_64() {
+        let drawn = |state| {
+            let mut rng = Rng { state };
+            [0; 3].map(|_| rng.next_u64())
+        };
+        let of_0 = [0xE220_A839_7B1D_CDAF, 0x6E78_9E6A_A1B9_65F4, 0x06C4_5D18_8009_454F];
+        assert_eq!(drawn(0), of_0);
+        let of_1234567 =
+            [6_457_827_717_110_365_317, 3_203_168_211_198_807_973, 9_817_491_932_198_370_423];
+        assert_eq!(drawn(1_234_567), of_1234567);
+    }
+
+    #[test]
+    fn every_bit_of_a_seed_makes_another_stream() {
+        for purpose in [Purpose::Victim, Purpose::Fault, Purpose::Placement] {
+            let streams: BTreeSet<u64> =
+                (0..64).map(|bit| Rng::new(1 << bit, purpose).state).collect();
+            assert_eq!(streams.len(), 64);
+            assert!(!streams.contains(&Rng::new(0, purpose).state));
+        }
     }
 
     #[test]

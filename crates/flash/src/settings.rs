@@ -244,3 +244,81 @@ pub fn nearest<'a>(word: &str, candidates: impl Iterator<Item = &'a str>) -> Opt
         .max_by(|a, b| a.0.total_cmp(&b.0))
         .map(|(_, candidate)| candidate)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    settings! {
+        /// A group.
+        pub struct Small in "small" {
+            /// A number.
+            number: u32 = 3, legal("1..=9", |v| (1..=9).contains(v)), source("nobody");
+            /// A size.
+            bytes: Bytes = Bytes(512), legal("", |_| true), source("nobody");
+        }
+    }
+
+    settings! {
+        /// Another one.
+        pub struct Large in "large" {
+            /// A number.
+            number: u32 = 4, legal("", |_| true), source("nobody");
+        }
+    }
+
+    #[derive(Default)]
+    struct Both {
+        small: Small,
+        large: Large,
+    }
+
+    impl Groups for Both {
+        fn groups(&self) -> Vec<&dyn Group> {
+            vec![&self.small, &self.large]
+        }
+
+        fn groups_mut(&mut self) -> Vec<&mut dyn Group> {
+            vec![&mut self.small, &mut self.large]
+        }
+    }
+
+    #[test]
+    fn a_key_is_set_in_the_group_that_it_names() {
+        let mut both = Both::default();
+        both.set("large.number", "8").expect("legal");
+        assert_eq!((both.small.number, both.large.number), (3, 8));
+        let known: Vec<(String, Shown)> =
+            both.describe().into_iter().map(|one| (one.key, one.value)).collect();
+        let expected = [("small.number", 3), ("small.bytes", 512), ("large.number", 8)];
+        let expected = expected.map(|(key, value)| (key.to_owned(), Shown::Integer(value)));
+        assert_eq!(known, expected);
+    }
+
+    #[test]
+    fn what_is_not_legal_is_refused_in_words() {
+        let mut both = Both::default();
+        let said = |both: &mut Both, key, text| both.set(key, text).unwrap_err().to_string();
+        let legal = "`small.number = 10` is not legal; legal: 1..=9";
+        assert_eq!(said(&mut both, "small.number", "10"), legal);
+        let legal = said(&mut both, "small.bytes", "x");
+        assert!(legal.starts_with("`small.bytes = x` is not legal; legal: a size"), "{legal}");
+        let near = "unknown key `small.numbr`; the nearest known key is `small.number`";
+        assert_eq!(said(&mut both, "small.numbr", "1"), near);
+        let none = "unknown key `q`; keys are written group.key, for example gc.victim";
+        assert_eq!(said(&mut both, "q", "1"), none);
+        assert_eq!((both.small.number, both.small.bytes.0, both.large.number), (3, 512, 4));
+        let conflict = SettingError::Conflict("both are set".to_owned());
+        assert_eq!(conflict.to_string(), "both are set");
+    }
+
+    #[test]
+    fn the_nearest_word_is_the_one_most_like_it_if_any_is() {
+        let words = ["victim", "victims", "window"];
+        assert_eq!(nearest("victm", words.into_iter()), Some("victim"));
+        assert_eq!(nearest("victimz", words.into_iter().rev()), Some("victim"));
+        assert_eq!(nearest("qqq", words.into_iter()), None);
+        // Three of four letters and of six: 0.75, where more is asked for.
+        assert_eq!(nearest("xbcd", ["ybcdpq"].into_iter()), None);
+    }
+}

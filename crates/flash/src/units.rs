@@ -149,10 +149,19 @@ mod tests {
     use super::*;
 
     #[test]
+    fn zero_is_nothing_and_a_number_is_stored_plus_one() {
+        assert_eq!([None, Some(0), Some(41)].map(pack), [0, 1, 42]);
+        assert_eq!([0, 1, 42].map(unpack), [None, Some(0), Some(41)]);
+        assert_eq!(zeroed::<u32>(3), [0, 0, 0]);
+    }
+
+    #[test]
     fn wide_division_equals_division() {
         for divisor in [1, 2, 3, 512, 1000, 4096, 6000, 1 << 63, u64::MAX] {
             for dividend in [0, 1, 511, 512, 513, 4096, 1 << 62, u64::MAX] {
-                let quotient = WideDivisor::new(divisor).quotient(dividend);
+                let fixed = WideDivisor::new(divisor);
+                let quotient = fixed.quotient(dividend);
+                assert_eq!(fixed.get(), divisor);
                 assert_eq!(quotient, dividend / divisor, "{dividend} / {divisor}");
             }
         }

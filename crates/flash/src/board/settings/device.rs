@@ -129,3 +129,92 @@ impl DeviceSettings {
         self.blocks_per_plane = blocks.div_ceil(self.plane_count()).max(2) as u32;
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Two channels of three packages of five dies of seven planes, each of four blocks of eight
+    /// pages of 4 KiB in two units.
+    fn device() -> DeviceSettings {
+        DeviceSettings {
+            channels: 2,
+            packages: 3,
+            dies: 5,
+            planes: 7,
+            blocks_per_plane: 4,
+            pages_per_block: 8,
+            page_bytes: Bytes(4096),
+            mapping_unit: Optional(Some(Bytes(2048))),
+            over_provisioning: Share(0.25),
+            ..DeviceSettings::default()
+        }
+    }
+
+    #[test]
+    fn a_device_has_so_many_planes_blocks_and_units() {
+        let device = device();
+        assert_eq!((device.plane_count(), device.physical_blocks()), (210, 840));
+        assert_eq!((device.unit_bytes(), device.units_per_page()), (2048, 2));
+        assert_eq!(device.units_per_block(), 16);
+        let usual = DeviceSettings::default();
+        assert_eq!(
+            (usual.unit_bytes(), usual.units_per_page(), usual.units_per_block()),
+            (2048, 1, 64)
+        );
+    }
+
+    #[test]
+    fn what_is_exported_is_what_is_asked_for_or_in_whole_blocks_what_is_not_spare() {
+        let mut device = device();
+        assert_eq!(device.logical_pages(), 672 * 16, "840 blocks are 672 and a quarter");
+        device.over_provisioning = Share(0.3);
+        assert_eq!(device.logical_pages(), 646 * 16, "840 / 1.3 = 646.15");
+        device.logical_bytes = Optional(Some(Bytes(5 * 2048 + 2047)));
+        assert_eq!(device.logical_pages(), 5);
+    }
+
+    /// 8448 / 1.03125 is 8192, 1100 / 1.1 is 1000 and 1107 / 1.07 is 1034.6.
+    #[test]
+    fn rounding_takes_no_block_away() {
+        let blocks = |all, share| {
+            let device = DeviceSettings {
+                blocks_per_plane: all,
+                over_provisioning: Share(share),
+                ..DeviceSettings::default()
+            };
+            device.logical_pages() / 64
+        };
+        assert_eq!(
+            [blocks(8448, 0.03125), blocks(1100, 0.1), blocks(1107, 0.07)],
+            [8192, 1000, 1034]
+        );
+    }
+
+    #[test]
+    fn an_active_region_is_in_whole_units_and_no_more_than_the_device() {
+        let active = |bytes| {
+            let active_region = Optional(Some(Bytes(bytes)));
+            DeviceSettings { active_region, ..device() }.active_pages()
+        };
+        assert_eq!([active(1), active(4096), active(4097)], [1, 2, 3].map(Some));
+        assert_eq!(active(1 << 40), Some(672 * 16));
+        assert_eq!(device().active_pages(), None);
+    }
+
+    /// Blocks of 32 KiB; a quarter more than is exported, over 210 planes.
+    #[test]
+    fn a_capacity_is_in_whole_blocks_and_spread_over_all_planes() {
+        let sized = |bytes, minimum| {
+            let mut device = device();
+            device.set_capacity(bytes, minimum);
+            let exported = device.logical_bytes.0.expect("set").0;
+            (exported / 32_768, exported % 32_768, device.blocks_per_plane)
+        };
+        assert_eq!(sized(1000 * 32_768, 0), (1000, 0, 6), "1250 blocks");
+        assert_eq!(sized(1008 * 32_768, 0), (1008, 0, 6), "1260 blocks fill six of each plane");
+        assert_eq!(sized(1008 * 32_768 + 1, 0), (1009, 0, 7), "1262 blocks");
+        assert_eq!(sized(1008 * 32_768, 1471), (1008, 0, 8), "the scheme needs 1471");
+        assert_eq!(sized(0, 0), (1, 0, 2), "never less than a block, and two of a plane");
+    }
+}

@@ -31,3 +31,37 @@ pub(super) fn count(device: &DeviceSettings, nand: &NandSettings) -> (u64, u64) 
     let planes = (0..device.plane_count()).map(in_plane);
     planes.fold((0, 0), |(all, most), count| (all + count, most.max(count)))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Four planes of sixteen blocks, of which 9.4 % are 6.016.
+    fn settings() -> (DeviceSettings, NandSettings) {
+        let device =
+            DeviceSettings { planes: 4, blocks_per_plane: 16, ..DeviceSettings::default() };
+        (device, NandSettings { factory_bad_rate: 0.094, ..NandSettings::default() })
+    }
+
+    #[test]
+    fn drawn_blocks_are_spread_evenly_over_the_planes() {
+        let (device, mut nand) = settings();
+        let drawn = |nand: &NandSettings| [0, 1, 2, 3].map(|plane| drawn_in(&device, nand, plane));
+        assert_eq!(drawn(&nand), [1, 2, 1, 2]);
+        nand.factory_bad_rate = 0.1;
+        assert_eq!(drawn(&nand), [1, 2, 1, 2], "6.4 are 6");
+        nand.factory_bad_rate = 0.103;
+        assert_eq!(drawn(&nand), [1, 2, 2, 2], "6.6 are 7");
+    }
+
+    #[test]
+    fn named_blocks_come_on_top_in_their_plane() {
+        let (device, mut nand) = settings();
+        nand.factory_bad_blocks = "0,15,16,47".to_owned();
+        assert_eq!(named(&nand).into_iter().collect::<Vec<_>>(), [0, 15, 16, 47]);
+        // 1 + 2, 2 + 1, 1 + 1, 2.
+        assert_eq!(count(&device, &nand), (10, 3));
+        nand.factory_bad_blocks = "17,31,16,18,48,63".to_owned();
+        assert_eq!(count(&device, &nand), (12, 6));
+    }
+}

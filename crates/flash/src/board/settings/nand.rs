@@ -65,3 +65,16 @@ impl NandSettings {
         text.split(',').map(|number| number.trim().parse().ok()).collect()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bad_blocks_are_a_list_of_numbers_or_none() {
+        let named = |text| NandSettings::named_bad_blocks(text).map(Vec::from_iter);
+        assert_eq!(named("none"), Some(vec![]));
+        assert_eq!(named("7, 3,7"), Some(vec![3, 7]));
+        assert_eq!([named(""), named("3,"), named("3,none"), named("-1")], [const { None }; 4]);
+    }
+}

@@ -105,3 +105,87 @@ impl RainSettings {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::settings::{Bytes, Optional};
+
+    /// Two channels of three packages of two dies of two planes: twelve dies.
+    fn device() -> DeviceSettings {
+        DeviceSettings { channels: 2, packages: 3, dies: 2, planes: 2, ..DeviceSettings::default() }
+    }
+
+    fn stripes(stripe: u32, flush: RainFlush) -> RainSettings {
+        RainSettings { stripe, flush, ..RainSettings::default() }
+    }
+
+    /// What is said; empty where nothing is.
+    fn said(rain: &RainSettings, device: &DeviceSettings, nand: &NandSettings) -> String {
+        let checked = rain.check(device, nand);
+        checked.map_or_else(|error| error.to_string(), |()| String::new())
+    }
+
+    #[test]
+    fn stripes_divide_the_dies() {
+        let of =
+            |stripe| said(&stripes(stripe, RainFlush::Capacitor), &device(), &Default::default());
+        assert_eq!([of(0), of(2), of(6), of(12)], [""; 4]);
+        assert!(of(8).starts_with("rain.stripe = 8 must divide the dies of the device, of which"));
+        assert!(of(24).contains("of which there are 12 "), "planes are no dies");
+    }
+
+    #[test]
+    fn without_stripes_nothing_else_is_said_of_them() {
+        let usual = RainSettings::default;
+        let without = |rain| said(&rain, &device(), &Default::default());
+        assert_eq!(without(usual()), "");
+        let set = [
+            (RainSettings { rotate: false, ..usual() }, "rain.rotate = false"),
+            (RainSettings { flush: RainFlush::Pad, ..usual() }, "rain.flush = pad"),
+            (RainSettings { rebuild_pages: 9, ..usual() }, "rain.rebuild_pages = 9"),
+        ];
+        for (rain, what) in set {
+            assert_eq!(without(RainSettings { stripe: 2, ..rain.clone() }), "");
+            let words = without(rain);
+            assert!(
+                words.starts_with(&format!("{what} is of stripes, and rain.stripe = 0")),
+                "{words}"
+            );
+        }
+    }
+
+    #[test]
+    fn units_gather_under_capacitors_alone() {
+        let mut units = device();
+        units.mapping_unit = Optional(Some(Bytes(1024)));
+        let of = |flush, device: &_| said(&stripes(2, flush), device, &Default::default());
+        assert_eq!(of(RainFlush::Capacitor, &units), "");
+        assert_eq!([RainFlush::Partial, RainFlush::Pad].map(|flush| of(flush, &device())), [""; 2]);
+        let words = of(RainFlush::Partial, &units);
+        assert!(words.starts_with("rain.flush = partial and device.mapping_unit = 1024 exclude"));
+    }
+
+    #[test]
+    fn memory_that_outlives_the_power_keeps_parity_too() {
+        let mut kept = device();
+        kept.ram_nonvolatile = true;
+        let of = |flush| said(&stripes(2, flush), &kept, &Default::default());
+        assert_eq!(of(RainFlush::Capacitor), "");
+        assert!(
+            of(RainFlush::Pad).starts_with("rain.flush = pad and device.ram_nonvolatile = true")
+        );
+    }
+
+    #[test]
+    fn a_die_that_fails_is_one_of_the_device_and_has_a_name() {
+        let of = |die, after| {
+            let failing_die = Optional(die);
+            let nand = NandSettings { failing_die, die_fails_after: after, ..Default::default() };
+            said(&RainSettings::default(), &device(), &nand)
+        };
+        assert_eq!([of(None, 0), of(Some(0), 0), of(Some(11), 5)], [""; 3]);
+        assert_eq!(of(Some(12), 0), "nand.failing_die = 12, the device has dies 0 to 11");
+        assert!(of(None, 1).starts_with("nand.die_fails_after = 1 says when a die fails, and"));
+    }
+}

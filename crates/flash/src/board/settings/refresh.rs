@@ -80,3 +80,73 @@ impl RefreshSettings {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn usual() -> RefreshSettings {
+        RefreshSettings::default()
+    }
+
+    /// Data is old after a day.
+    fn aging() -> RefreshSettings {
+        RefreshSettings { days: 1.0, ..usual() }
+    }
+
+    /// Data is moved for a read.
+    fn read() -> RefreshSettings {
+        RefreshSettings { reads: 1, ..usual() }
+    }
+
+    fn said(refresh: RefreshSettings) -> String {
+        refresh.check().map_or_else(|error| error.to_string(), |()| String::new())
+    }
+
+    #[test]
+    fn reads_or_age_count_and_move_data_unless_nothing_is_moved() {
+        let is = |refresh: RefreshSettings| (refresh.is_on(), refresh.moves_data());
+        assert_eq!(is(usual()), (false, false));
+        assert_eq!([is(aging()), is(read())], [(true, true); 2]);
+        assert_eq!(is(RefreshSettings { moves: false, ..read() }), (true, false));
+    }
+
+    #[test]
+    fn what_goes_by_reads_or_age_needs_them() {
+        assert_eq!([usual(), aging(), read()].map(said), [""; 3]);
+        let worn = |settings| RefreshSettings { wear_slope: 0.5, ..settings };
+        assert_eq!(said(worn(read())), "");
+        let limit = "refresh.wear_slope = 0.5 needs refresh.reads: it is a share of that limit";
+        assert_eq!([said(worn(usual())), said(worn(aging()))], [limit; 2]);
+        let off = |settings| RefreshSettings { off_days: 2.0, ..settings };
+        assert_eq!(said(off(aging())), "");
+        let age = "refresh.off_days = 2 needs refresh.days: otherwise data does not age";
+        assert_eq!([said(off(usual())), said(off(read()))], [age; 2]);
+    }
+
+    #[test]
+    fn a_patrol_looks_for_old_data_to_move_it() {
+        let patrol = |settings| RefreshSettings { patrol: Duration(5_000), p0: 0.25, ..settings };
+        assert_eq!(said(patrol(aging())), "");
+        let needs = "refresh.patrol needs refresh.days and refresh.moves: a patrol looks for data";
+        assert!(said(patrol(read())).starts_with(needs));
+        assert!(said(patrol(RefreshSettings { moves: false, ..aging() })).starts_with(needs));
+    }
+
+    #[test]
+    fn retries_tell_reads_and_age_apart_where_those_count() {
+        let retried = |settings| RefreshSettings { p0: 0.25, ..settings };
+        assert_eq!([said(retried(read())), said(retried(aging()))], [""; 2]);
+        let needs = "refresh.p0 = 0.25 needs refresh.reads or refresh.days: without them no read";
+        assert!(said(retried(usual())).starts_with(needs));
+    }
+
+    #[test]
+    fn where_nothing_is_moved_reads_need_retries() {
+        let still = |settings| RefreshSettings { moves: false, ..settings };
+        assert_eq!(said(still(RefreshSettings { p0: 0.25, ..read() })), "");
+        assert!(
+            said(still(read())).starts_with("refresh.moves = false needs refresh.p0: if nothing")
+        );
+    }
+}

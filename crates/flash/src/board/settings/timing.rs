@@ -187,3 +187,75 @@ impl TimingSettings {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn serial() -> TimingSettings {
+        TimingSettings::default()
+    }
+
+    fn parallel() -> TimingSettings {
+        TimingSettings { profile: TimingProfile::Parallel, ..serial() }
+    }
+
+    /// What is said; empty where nothing is.
+    fn said(timing: &TimingSettings) -> String {
+        timing.check().map_or_else(|error| error.to_string(), |()| String::new())
+    }
+
+    #[test]
+    fn one_server_does_nothing_side_by_side() {
+        assert_eq!([said(&serial()), said(&parallel())], [""; 2]);
+        let set = [
+            (TimingSettings { die_interleave: false, ..serial() }, "timing.die_interleave = false"),
+            (TimingSettings { suspend: Suspend::Erase, ..serial() }, "timing.suspend"),
+            (TimingSettings { read_priority: true, ..serial() }, "timing.read_priority = true"),
+            (TimingSettings { clock: ClockKind::Event, ..serial() }, "timing.clock = event"),
+            (
+                TimingSettings { multi_plane_read: true, ..serial() },
+                "timing.multi_plane_read = true",
+            ),
+            (
+                TimingSettings { multi_plane_program: true, ..serial() },
+                "timing.multi_plane_program = true",
+            ),
+            (
+                TimingSettings { multi_plane_erase: true, ..serial() },
+                "timing.multi_plane_erase = true",
+            ),
+        ];
+        for (timing, name) in set {
+            let words = said(&timing);
+            assert!(
+                words.starts_with(&format!("{name} needs timing.profile = parallel")),
+                "{words}"
+            );
+            let timing = TimingSettings { profile: TimingProfile::Parallel, ..timing };
+            assert_eq!(said(&timing), "", "{name}");
+        }
+    }
+
+    #[test]
+    fn planes_that_work_independently_share_no_command_and_no_turn() {
+        let planes = |timing| TimingSettings { plane_parallel: true, ..timing };
+        assert_eq!([said(&planes(parallel())), said(&planes(serial()))], [""; 2]);
+        let joined = planes(TimingSettings { multi_plane_erase: true, ..parallel() });
+        let gains = "timing.multi_plane_erase = true gains nothing where planes work independently";
+        assert!(said(&joined).starts_with(gains));
+        let one = planes(TimingSettings { die_interleave: false, ..parallel() });
+        assert!(
+            said(&one).starts_with("timing.die_interleave = false lets one die of a channel work")
+        );
+    }
+
+    #[test]
+    fn copies_to_pages_of_the_same_parity_are_copybacks() {
+        let copies = |copyback, copyback_same_parity| {
+            said(&TimingSettings { copyback, copyback_same_parity, ..serial() })
+        };
+        assert_eq!([copies(false, false), copies(true, false), copies(true, true)], [""; 3]);
+        assert!(copies(false, true).contains("restricts timing.copyback, which is off"));
+    }
+}
