@@ -173,12 +173,19 @@ mod tests {
         }
     }
 
+    /// Whatever a heap does with equal keys, it must always do.
     #[test]
-    fn a_slot_passes_no_other_of_the_same_key() {
-        let mut heap = IndexedHeap::new(2);
-        heap.push(Slot(1), (5, 0));
-        heap.push(Slot(0), (5, 0));
-        assert_eq!(heap.min(), Some(Slot(1)));
+    fn of_slots_with_one_key_the_last_takes_the_place_of_one_that_leaves() {
+        let mut heap = IndexedHeap::new(3);
+        [0, 1, 2].into_iter().for_each(|slot| heap.push(Slot(slot), (5, 0)));
+        assert_eq!(heap.min(), Some(Slot(0)));
+        heap.remove(Slot(0));
+        assert_eq!(heap.min(), Some(Slot(2)));
+    }
+
+    #[test]
+    fn a_slot_is_an_index() {
+        assert_eq!(Slot(7).index(), 7);
     }
 
     #[test]

@@ -56,7 +56,7 @@ impl FirstPass {
     /// The next page that is written.
     ///
     /// # Errors
-    /// There are 2^32 - 1 of them already, which are all that can be told apart.
+    /// There are 2^32 - 2 of them already, which are all that are told apart.
     pub fn written(&mut self, page: u32) -> Result<(), TooLong> {
         let now = self.ends(page)?;
         self.future.death.push(NEVER);
@@ -76,8 +76,7 @@ impl FirstPass {
 
     /// What a page holds dies now.
     fn ends(&mut self, page: u32) -> Result<u32, TooLong> {
-        let now = u32::try_from(self.future.death.len()).ok().filter(|&now| now < NEVER - 1);
-        let now = now.ok_or(TooLong)?;
+        let now = moment(self.future.death.len())?;
         let first = &mut self.future.first[page as usize];
         *first = now.min(*first);
         if let Some(written) = self.last[page as usize].checked_sub(1) {
@@ -91,6 +90,11 @@ impl FirstPass {
     pub fn done(self) -> Known {
         Known(Arc::new(self.future))
     }
+}
+
+/// The moment after so many writes.
+fn moment(writes: usize) -> Result<u32, TooLong> {
+    u32::try_from(writes).ok().filter(|&now| now < NEVER - 1).ok_or(TooLong)
 }
 
 /// A workload writes more pages than can be told apart.
@@ -134,5 +138,33 @@ mod tests {
         assert_eq!(future.first(), [0, 1, 3, NEVER]);
         let deaths = [0, 1, 2, 3, 4].map(|write| future.death_of_write(write));
         assert_eq!(deaths, [2, 3, NEVER, NEVER, NEVER]);
+    }
+
+    #[test]
+    fn no_more_pages_are_told_apart_than_two_less_than_32_bits_can_count() {
+        assert_eq!([moment(0), moment(0xFFFF_FFFD)], [Ok(0), Ok(0xFFFF_FFFD)]);
+        assert_eq!([moment(0xFFFF_FFFE), moment(1 << 32)], [Err(TooLong); 2]);
+        assert!(TooLong.to_string().ends_with("at most 2^32 - 2 written pages"));
+    }
+
+    #[test]
+    fn a_future_counts_its_writes_and_is_equal_to_itself_alone() {
+        let mut pass = Future::pass(2);
+        [0, 1, 0].into_iter().for_each(|page| pass.written(page).expect("few"));
+        let known = pass.done();
+        assert_eq!(known.0.writes(), 3);
+        assert_eq!(known, known.clone());
+        assert_ne!(known, Future::pass(2).done());
+        assert_eq!(Known::default().0.writes(), 0);
+    }
+
+    #[test]
+    fn what_was_trimmed_dies_once() {
+        let mut pass = Future::pass(1);
+        pass.written(0).expect("few");
+        pass.trimmed(0).expect("few");
+        pass.written(0).expect("few");
+        let Known(future) = pass.done();
+        assert_eq!([0, 1].map(|write| future.death_of_write(write)), [1, NEVER]);
     }
 }

@@ -233,3 +233,6 @@ impl OwnPolicies {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -306,3 +306,6 @@ pub trait Scheme: Clone + Send + Sync + 'static {
         after: When,
     ) -> Result<(Self, When), Fault>;
 }
+
+#[cfg(test)]
+mod tests;

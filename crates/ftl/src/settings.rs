@@ -380,3 +380,6 @@ pub fn check_own(key: &str, place: &str, says: bool, given: bool) -> Result<(), 
         _ => Ok(()),
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -51,3 +51,29 @@ impl Hasher for Mixed {
         self.0 = mix(number);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_version_of_a_content_stands_for_it() {
+        let mut contents = Contents::default();
+        let mut version = |number, fresh| contents.version(Content::new(number), Tag(fresh));
+        assert_eq!(
+            [version(7, 1), version(8, 2), version(7, 3)],
+            [1, 2, 1].map(|tag| Some(Tag(tag)))
+        );
+    }
+
+    #[test]
+    fn numbers_are_mixed() {
+        let finish = |number| {
+            let mut hasher = Mixed::default();
+            hasher.write_u64(number);
+            hasher.finish()
+        };
+        assert_eq!(finish(7), mix(7));
+        assert_ne!(finish(7), finish(8));
+    }
+}

@@ -174,3 +174,23 @@ pub trait Device: Send + Sync {
     /// requests give the same answers. Memory that this one never touched becomes resident in it.
     fn duplicate(&self) -> Box<dyn Device>;
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn errors_say_which_sectors_or_pages_they_are_about() {
+        let beyond = DeviceError::OutOfRange { first_sector: 90, sectors: 20, capacity: 100 };
+        let words = "sectors 90 to 110 lie beyond the device, which has 100";
+        assert_eq!(beyond.to_string(), words);
+        let (lpn, expected, found) = (Lpn(3), Tag(7), Tag(5));
+        let wrong = DeviceError::WrongData { lpn, expected, found };
+        let words = "page 3 reads back version 5, but version 7 was written last";
+        assert_eq!(wrong.to_string(), words);
+        let many = DeviceError::TooManyContents.to_string();
+        assert!(many.contains("268435456 different ones, or 4294967294 pages of which"), "{many}");
+        let fault = DeviceError::from(Fault::PowerCut);
+        assert_eq!(fault.to_string(), Fault::PowerCut.to_string());
+    }
+}

@@ -147,3 +147,6 @@ pub fn ram_use<S: Scheme>(config: &SsdSettings, seen: &SchemeConfig<S::Settings>
     structures.extend(config.buffer.ram_use());
     structures
 }
+
+#[cfg(test)]
+mod tests;

@@ -69,3 +69,38 @@ impl Later {
         self.slots[slot as usize].take().expect("a request was in this slot")
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn waiting(arrival: Nanos, piece: Option<Piece>) -> Waiting {
+        Waiting { op: Op::Read, arrival, admitted: arrival, unreadable: None, piece }
+    }
+
+    #[test]
+    fn slots_are_taken_by_requests_and_free_behind_them() {
+        let mut later = Later::new(2);
+        assert!(later.is_empty() && !later.is_full());
+        let (first, second) = (later.take_slot(), later.take_slot());
+        assert_eq!((first, second), (0, 1));
+        assert!(later.is_full() && !later.is_empty());
+        later.waits(first, waiting(5, None));
+        later.waits(second, waiting(6, None));
+        assert_eq!(later.is_done(first).arrival, 5);
+        assert!(!later.is_full() && !later.is_empty());
+        assert_eq!(later.take_slot(), first);
+        later.give_back(first);
+        assert_eq!(later.is_done(second).arrival, 6);
+        assert!(later.is_empty());
+    }
+
+    #[test]
+    fn requests_that_wait_are_whole_ones_once_pieces_are_forgotten() {
+        let mut later = Later::new(2);
+        let slot = later.take_slot();
+        later.waits(slot, waiting(5, Some(Piece { of: 3, pieces: 2 })));
+        later.forget_pieces();
+        assert!(later.is_done(slot).piece.is_none());
+    }
+}

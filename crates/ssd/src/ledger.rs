@@ -123,3 +123,77 @@ impl Ledger {
         self.verified_reads = 0;
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Seventy pages are a word of 64 and a part of another.
+    #[test]
+    fn a_page_is_written_until_it_is_forgotten() {
+        let mut ledger = Ledger::new(70);
+        let written = |ledger: &Ledger| {
+            (0..70).filter(|&lpn| ledger.is_written(Lpn(lpn))).collect::<Vec<_>>()
+        };
+        [3, 64, 69, 64].into_iter().for_each(|lpn| ledger.wrote(Lpn(lpn), Tag(1)));
+        assert_eq!((written(&ledger), ledger.live_pages()), (vec![3, 64, 69], 3));
+        [64, 5].into_iter().for_each(|lpn| ledger.forgot(Lpn(lpn)));
+        assert_eq!((written(&ledger), ledger.live_pages()), (vec![3, 69], 2));
+    }
+
+    #[test]
+    fn a_full_device_has_all_pages_and_loses_them_one_by_one() {
+        let mut ledger = Ledger::new(65);
+        (0..65).for_each(|lpn| ledger.wrote(Lpn(lpn), Tag(1)));
+        ledger.wrote(Lpn(64), Tag(2));
+        assert_eq!(ledger.live_pages(), 65);
+        ledger.forgot(Lpn(64));
+        assert_eq!((ledger.live_pages(), ledger.is_written(Lpn(64))), (64, false));
+    }
+
+    #[test]
+    fn versions_are_kept_where_reads_are_verified() {
+        let mut ledger = Ledger::new(3);
+        ledger.wrote(Lpn(1), Tag(4));
+        assert_eq!((ledger.expected(Lpn(1)), ledger.all_expected().count()), (None, 0));
+        ledger.forgot(Lpn(1));
+        ledger.verify(3);
+        ledger.wrote(Lpn(1), Tag(5));
+        ledger.wrote(Lpn(2), Tag(6));
+        ledger.forgot(Lpn(2));
+        assert_eq!(ledger.expected(Lpn(1)), Some(Tag(5)));
+        let all = [(Lpn(0), Tag(0)), (Lpn(1), Tag(5)), (Lpn(2), Tag(0))];
+        assert_eq!(ledger.all_expected().collect::<Vec<_>>(), all);
+    }
+
+    #[test]
+    #[should_panic(expected = "verification must begin before the first write")]
+    fn verification_begins_before_the_first_write() {
+        let mut ledger = Ledger::new(3);
+        ledger.wrote(Lpn(1), Tag(4));
+        ledger.verify(3);
+    }
+
+    #[test]
+    fn what_the_last_request_read_is_noted_where_somebody_wants_to_know() {
+        let mut ledger = Ledger::new(3);
+        ledger.found(Tag(1));
+        assert!(ledger.all_found().is_empty());
+        ledger.note_found();
+        ledger.found(Tag(2));
+        ledger.found(Tag(0));
+        assert_eq!(ledger.all_found(), [Tag(2), Tag(0)]);
+        ledger.begin();
+        assert!(ledger.all_found().is_empty());
+    }
+
+    #[test]
+    fn verified_reads_are_counted_anew_where_measuring_begins() {
+        let mut ledger = Ledger::new(3);
+        ledger.compared();
+        ledger.compared();
+        assert_eq!(ledger.verified_reads(), 2);
+        ledger.start_measuring();
+        assert_eq!(ledger.verified_reads(), 0);
+    }
+}

@@ -9,6 +9,8 @@ pub mod buffer;
 mod contents;
 pub mod device;
 pub mod fit;
+#[cfg(test)]
+mod for_tests;
 pub mod host;
 mod later;
 mod ledger;

@@ -123,3 +123,6 @@ impl SharedSettings {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests;

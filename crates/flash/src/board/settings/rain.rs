@@ -53,7 +53,7 @@ impl RainSettings {
                  {dies} (device.channels * device.packages * device.dies)"
             )));
         }
-        if stripe > 0 && self.flush != RainFlush::Capacitor && device.units_per_page() > 1 {
+        if self.flush != RainFlush::Capacitor && device.units_per_page() > 1 {
             return Err(SettingError::Conflict(format!(
                 "rain.flush = {} and device.mapping_unit = {} exclude each other: units gather to \
                  flash pages under capacitors, which save parity too; legal: rain.flush = capacitor, \
