@@ -68,6 +68,13 @@ fn threshold(config: &Config) -> u32 {
     page_mapped::threshold(config, 3)
 }
 
+impl<const TRAITS: u32> Toy<TRAITS> {
+    /// It looks for a page elsewhere from now on; a fault.
+    pub fn misplace(&mut self, lpn: Lpn, ppn: Option<Ppn>) {
+        self.base.map.table.change(lpn, ppn);
+    }
+}
+
 impl<const TRAITS: u32> Scheme for Toy<TRAITS> {
     const PAPER: Paper = Paper {
         name: "toy",
@@ -159,14 +166,14 @@ impl<const TRAITS: u32> Scheme for Toy<TRAITS> {
     }
 }
 
-/// Sixteen blocks of eight pages of four sectors, half of them exported.
+/// Twenty-four blocks of eight pages of four sectors, a third of them exported.
 pub fn config(pairs: &[(&str, &str)]) -> SsdSettings {
     let mut config = SsdSettings::default();
     let small = [
-        ("device.blocks_per_plane", "16"),
+        ("device.blocks_per_plane", "24"),
         ("device.pages_per_block", "8"),
         ("device.page_bytes", "2048"),
-        ("device.over_provisioning", "1"),
+        ("device.over_provisioning", "2x"),
     ];
     for (key, value) in small.iter().chain(pairs) {
         config.set(key, value).unwrap_or_else(|error| panic!("{error}"));

@@ -495,3 +495,6 @@ impl<S: Scheme> Device for Ssd<S> {
         Box::new(self.clone())
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,201 @@
+//! Requests in chunks leave what single requests leave: pages, times and all that is counted.
+
+use super::*;
+
+/// Requests of a generator: how many of a hundred are not writes of a page, or of a part of one.
+fn requests(count: usize, others: u32, seed: u64) -> Vec<Request> {
+    let mut rng = Rng::new(seed, Purpose::Workload);
+    let mut arrival = 0;
+    let mut drawn = |_| {
+        arrival += Nanos::from(rng.below(3)) * 300_000;
+        let first = u64::from(rng.below(240));
+        let of_page = match rng.below(5) {
+            0 => request(Op::Write, first / 4 * 4, 1 + rng.below(4)),
+            _ => page(Op::Write, first / 4),
+        };
+        let request = match rng.below(100) {
+            other if other >= others => of_page,
+            other if other % 8 == 0 => flush(),
+            other if other % 8 == 1 => page(Op::Trim, first / 4),
+            other if other % 8 < 5 => request(Op::Read, first, 1 + rng.below(12)),
+            _ => request(Op::Write, first, 1 + rng.below(12)),
+        };
+        let unit = rng.below(3);
+        at(arrival, Request { unit, ..request })
+    };
+    (0..count).map(&mut drawn).collect()
+}
+
+/// What is left: all that is counted, what flash and the map hold, when all was done, and what
+/// waited.
+#[derive(Debug, PartialEq)]
+struct Left {
+    meter: String,
+    pages: Vec<(Tag, bool)>,
+    places: Vec<Location>,
+    ends: [Nanos; 3],
+    waited: u64,
+    version: Tag,
+}
+
+fn left(device: &dyn Device, served: &Served) -> Left {
+    device.audit().expect("the device is sound");
+    let state = device.board().nand().state();
+    let pages = (0..device.board().geometry().pages()).map(Ppn);
+    Left {
+        meter: format!("{:?}", device.board().meter()),
+        pages: pages.map(|ppn| (state.tag(ppn), state.is_valid(ppn))).collect(),
+        places: (0..64).map(|lpn| device.locate(Lpn(lpn))).collect(),
+        ends: [device.idle_from(), device.next_slot(), served.completed],
+        waited: served.longest.longest(),
+        version: device.last_version(),
+    }
+}
+
+fn in_chunks(pairs: &[(&str, &str)], closed: bool, all: &[Request], size: usize) -> Left {
+    let mut device = plain(pairs);
+    device.start_measuring();
+    let mut served = served(closed.then_some(0));
+    for chunk in all.chunks(size) {
+        device.submit_all(&mut chunk.to_vec(), &mut served).expect("the device works");
+    }
+    device.complete_all(&mut served);
+    left(&device, &served)
+}
+
+fn one_by_one(pairs: &[(&str, &str)], closed: bool, all: &[Request]) -> Left {
+    let mut device = plain(pairs);
+    device.start_measuring();
+    let mut served = served(None);
+    let mut now = 0;
+    for request in all {
+        now = device.next_slot().max(now);
+        let arrival = if closed { now } else { request.arrival };
+        let completion = done(&mut device, at(arrival, *request));
+        served.longest.passes(completion.arrival, completion.admitted);
+        served.completed = served.completed.max(completion.completed);
+    }
+    left(&device, &served)
+}
+
+/// Both leave the same, of writes of pages alone and of all kinds of requests.
+fn compare(pairs: &[(&str, &str)]) {
+    for (closed, others, size) in [(true, 0, 1000), (true, 3, 37), (true, 40, 16), (false, 40, 100)]
+    {
+        let all = requests(700, others, 3);
+        let chunks = in_chunks(pairs, closed, &all, size);
+        assert_eq!(chunks.version, one_by_one(pairs, closed, &all).version);
+        let single = one_by_one(pairs, closed, &all);
+        assert!(chunks == single, "{pairs:?} {closed} {others}\n{chunks:?}\n{single:?}");
+    }
+}
+
+#[test]
+fn of_one_server() {
+    compare(&[]);
+    compare(&[("timing.controller_page", "3us"), ("timing.page_transfer", "40us")]);
+    compare(&[("host.queue_depth", "3")]);
+    compare(&[("timing.read_pages", "20us,60us"), ("timing.program_pages", "200us,600us")]);
+    compare(&[("timing.program", "0ns")]);
+}
+
+#[test]
+fn of_dies_side_by_side() {
+    let parallel = ("timing.profile", "parallel");
+    compare(&[parallel]);
+    compare(&[parallel, ("timing.page_transfer", "40us"), ("host.queue_depth", "1")]);
+    let dies = [parallel, ("timing.page_transfer", "40us"), ("device.dies", "2")];
+    compare(&[&dies[..], &[("device.blocks_per_plane", "12")]].concat());
+    let slow = [parallel, ("timing.page_transfer", "500us"), ("host.queue_depth", "4")];
+    compare(&slow);
+    compare(&[parallel, ("timing.program_pages", "200us,600us"), ("host.queue_depth", "2")]);
+    compare(&[parallel, ("timing.controller_page", "3us")]);
+}
+
+#[test]
+fn of_devices_that_do_more_than_serve_pages() {
+    compare(&[("host.link_bandwidth", "10MB")]);
+    compare(&[("host.streams", "3")]);
+    compare(&[("gc.mode", "both")]);
+    compare(&[("buffer.name", "lru"), ("buffer.bytes", "8192")]);
+    compare(&[("io.partial_write", "rmw")]);
+}
+
+/// Nobody counts how they were served but a clock on the wall; this is what decides it.
+#[test]
+fn rows_of_writes_are_booked_where_nothing_else_takes_time() {
+    let rows = |pairs: &[_], closed: Option<Nanos>| plain(pairs).rows(&served(closed));
+    let parallel = ("timing.profile", "parallel");
+    assert_eq!(rows(&[], Some(0)), 1);
+    assert_eq!(rows(&[], None), 0, "requests arrive by themselves");
+    assert_eq!(rows(&[("host.queue_depth", "3")], Some(0)), 0);
+    let transfer = ("timing.page_transfer", "40us");
+    assert_eq!(rows(&[parallel, transfer], Some(0)), 2);
+    assert_eq!(rows(&[parallel, transfer], None), 0);
+    assert_eq!(rows(&[parallel, transfer, ("timing.controller_page", "3us")], Some(0)), 0);
+    assert_eq!(ssd::<CONTENT>(&[]).rows(&served(Some(0))), 0);
+    let is_plain = |pairs: &[_]| plain(pairs).is_plain();
+    assert!(is_plain(&[]));
+    let more = [
+        &[("host.link_bandwidth", "10MB")][..],
+        &[("host.streams", "3")],
+        &[("gc.mode", "both")],
+        &[("buffer.name", "lru"), ("buffer.bytes", "8192")],
+    ];
+    assert_eq!(more.map(is_plain), [false; 4]);
+}
+
+/// Requests that were served in a chunk before one that cannot be are counted.
+#[test]
+fn what_came_before_a_request_that_cannot_be_served_is_counted() {
+    let mut device = plain(&[]);
+    let mut all = [page(Op::Write, 0), page(Op::Write, 1), page(Op::Write, 64), page(Op::Write, 2)];
+    let served = device.submit_all(&mut all, &mut served(Some(0)));
+    assert!(matches!(served, Err(DeviceError::OutOfRange { first_sector: 256, .. })));
+    assert_eq!(device.board().meter().host().completed, 2);
+    assert_eq!(device.last_version(), Tag(2));
+}
+
+#[test]
+fn reads_that_fail_are_counted_by_themselves() {
+    let mut device = plain(&[]);
+    let mut all: Vec<Request> = (0..6).map(|lpn| page(Op::Write, lpn)).collect();
+    let mut how = served(Some(0));
+    device.submit_all(&mut all, &mut how).expect("it works");
+    device.board_mut().nand_mut().faults_mut().fail_read_after(2);
+    let mut reads: Vec<Request> = (0..6).map(|lpn| page(Op::Read, lpn)).collect();
+    device.submit_all(&mut reads, &mut how).expect("it works");
+    let host = device.board().meter().host();
+    assert_eq!((host.completed, host.unreadable_pages), (12, 1));
+    assert_eq!(how.completed, 6 * PROGRAM + (6 + 4) * READ, "four retries");
+}
+
+/// Under a clock that knows no moment beforehand requests of a chunk wait together.
+#[test]
+fn requests_wait_for_their_time_under_an_event_driven_clock() {
+    let pairs = [
+        ("timing.profile", "parallel"),
+        ("timing.clock", "event"),
+        ("device.dies", "2"),
+        ("device.blocks_per_plane", "12"),
+        ("host.queue_depth", "2"),
+    ];
+    let mut device = plain(&pairs);
+    let mut how = served(Some(0));
+    let mut all: Vec<Request> = (0..4).map(|lpn| page(Op::Write, lpn)).collect();
+    device.submit_all(&mut all, &mut how).expect("it works");
+    assert_eq!(all.iter().map(|one| one.arrival).collect::<Vec<_>>(), [0, 0, PROGRAM, PROGRAM]);
+    assert_eq!((device.board().meter().host().completed, how.completed), (2, PROGRAM));
+    device.complete_all(&mut how);
+    assert_eq!((device.board().meter().host().completed, how.completed), (4, 2 * PROGRAM));
+    assert_eq!((device.idle_from(), device.next_slot()), (2 * PROGRAM, 2 * PROGRAM));
+    let read = done(&mut device, at(10_000_000, page(Op::Read, 0)));
+    assert_eq!(
+        (read.arrival, read.admitted, read.completed),
+        (10_000_000, 10_000_000, 10_000_000 + READ)
+    );
+    assert_eq!(read.stages.flash, READ);
+    device.start_measuring();
+    assert_eq!((device.measured_from(), device.next_slot()), (10_000_000 + READ, 0));
+    device.audit().expect("it is sound");
+}
