@@ -26,7 +26,12 @@ impl Contents {
     /// The version that stands for a content: `fresh`, if it was never written before. None where
     /// there are too many.
     pub fn version(&mut self, content: Content, fresh: Tag) -> Option<Tag> {
-        let is_full = self.0.len() == CONTENTS_MAX;
+        self.version_of(content, fresh, CONTENTS_MAX)
+    }
+
+    /// The same, of so many contents at most.
+    fn version_of(&mut self, content: Content, fresh: Tag, most: usize) -> Option<Tag> {
+        let is_full = self.0.len() == most;
         if is_full && !self.0.contains_key(&content.number()) {
             return None;
         }
@@ -63,6 +68,16 @@ mod tests {
         assert_eq!(
             [version(7, 1), version(8, 2), version(7, 3)],
             [1, 2, 1].map(|tag| Some(Tag(tag)))
+        );
+    }
+
+    #[test]
+    fn of_too_many_contents_those_are_known_that_came_first() {
+        let mut contents = Contents::default();
+        let mut version = |number| contents.version_of(Content::new(number), Tag(number as u32), 2);
+        assert_eq!(
+            [7, 8, 9, 8].map(&mut version),
+            [Some(Tag(7)), Some(Tag(8)), None, Some(Tag(8))]
         );
     }
 

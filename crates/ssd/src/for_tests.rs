@@ -31,10 +31,15 @@ pub const GAPS: u32 = 32;
 pub const IN_PCM: u32 = 64;
 /// Memory of the host has a part of it.
 pub const HOST_MEMORY: u32 = 128;
+/// It declares one page of records.
+pub const TIGHT: u32 = 256;
 
 #[derive(Clone)]
 pub struct Toy<const TRAITS: u32> {
     base: PageMapped<Table>,
+    /// Entries that it says have changed.
+    pub changed: u64,
+    pcm: Vec<u32>,
 }
 
 #[derive(Clone)]
@@ -73,6 +78,10 @@ impl<const TRAITS: u32> Toy<TRAITS> {
     pub fn misplace(&mut self, lpn: Lpn, ppn: Option<Ppn>) {
         self.base.map.table.change(lpn, ppn);
     }
+
+    fn memory() -> Vec<u32> {
+        vec![0; if TRAITS & IN_PCM != 0 { 2 } else { 0 }]
+    }
 }
 
 impl<const TRAITS: u32> Scheme for Toy<TRAITS> {
@@ -103,7 +112,7 @@ impl<const TRAITS: u32> Scheme for Toy<TRAITS> {
     }
 
     fn payload_pages(config: &Config) -> u64 {
-        page_mapped::payload_pages(config)
+        if TRAITS & TIGHT != 0 { 1 } else { page_mapped::payload_pages(config) }
     }
 
     fn ram_use(config: &Config) -> Vec<RamUse> {
@@ -118,7 +127,8 @@ impl<const TRAITS: u32> Scheme for Toy<TRAITS> {
     fn format(board: &mut Board, config: &Config, seed: u64) -> Result<Self, Fault> {
         let entries = zeroed(board.geometry().logical_pages as usize);
         let table = Table { entries };
-        Ok(Toy { base: PageMapped::new(board, config, threshold(config), table, seed) })
+        let base = PageMapped::new(board, config, threshold(config), table, seed);
+        Ok(Toy { base, changed: 0, pcm: Self::memory() })
     }
 
     fn read(&mut self, board: &mut Board, io: &PageIo, after: When) -> Result<(When, Tag), Fault> {
@@ -146,6 +156,23 @@ impl<const TRAITS: u32> Scheme for Toy<TRAITS> {
         Ok(after)
     }
 
+    fn changed_entries(&self) -> u64 {
+        self.changed
+    }
+
+    fn clean_map(&mut self, _: &mut Board, after: When) -> Result<When, Fault> {
+        self.changed = 0;
+        Ok(after)
+    }
+
+    fn pcm(&self) -> &[u32] {
+        &self.pcm
+    }
+
+    fn pcm_mut(&mut self) -> &mut [u32] {
+        &mut self.pcm
+    }
+
     forward!(base: flush, idle, locate, room);
     forward!(base: refresh_at_once);
     forward!(base.space: measuring_begins, self_check);
@@ -162,7 +189,7 @@ impl<const TRAITS: u32> Scheme for Toy<TRAITS> {
         let table = |_: &mut Board, entries, when| (Table { entries }, when);
         let how = (threshold(config), seed);
         let (base, when) = PageMapped::recover(board, config, how, table, after)?;
-        Ok((Toy { base }, when))
+        Ok((Toy { base, changed: 0, pcm: Self::memory() }, when))
     }
 }
 

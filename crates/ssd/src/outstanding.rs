@@ -215,4 +215,18 @@ mod tests {
             assert_eq!((own.next_slot(), heap.next_slot()), (None, None));
         }
     }
+
+    /// What was done when a request came is over, also if that was at the same moment.
+    #[test]
+    fn a_slot_is_free_from_the_moment_on_at_which_its_request_is_done() {
+        let mut slots = Outstanding::new(2);
+        assert_eq!(slots.admit(0), 0);
+        slots.push(10);
+        assert_eq!(slots.admit(10), 10);
+        slots.push(20);
+        assert_eq!(slots.next_slot(), None);
+        assert_eq!(slots.admit(15), 15);
+        slots.push(30);
+        assert_eq!(slots.next_slot(), Some(20));
+    }
 }

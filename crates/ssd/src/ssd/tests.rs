@@ -2,7 +2,7 @@
 //! take, what is counted, and what an audit finds.
 
 use super::*;
-use crate::for_tests::{CONTENT, IN_HOST, Toy, at, config, request};
+use crate::for_tests::{CONTENT, DIVIDES, IN_HOST, IN_PCM, TIGHT, Toy, at, config, request};
 use crate::host::LongestQueue;
 use ftlab_flash::board::nand::state::PageKind;
 use ftlab_flash::meter::Event;
@@ -10,7 +10,11 @@ use ftlab_flash::request::Content;
 use ftlab_flash::rng::{Purpose, Rng};
 use ftlab_flash::units::Ppn;
 
+mod audits;
 mod chunks;
+mod event;
+mod gaps;
+mod power;
 
 /// A page read, and a page programmed.
 const READ: Nanos = 130_900;
@@ -294,137 +298,6 @@ fn measuring_begins_at_time_0_with_nothing_counted() {
     assert_eq!((device.idle_from(), device.next_slot()), (7_000 + PROGRAM, 7_000 + PROGRAM));
 }
 
-/// Written pages, a record of trims, and three blocks that were used.
-#[test]
-fn an_audit_counts_pages_and_blocks() {
-    let mut device = plain(&[]);
-    write_each(&mut device, 0..10);
-    done(&mut device, page(Op::Trim, 3));
-    done(&mut device, flush());
-    let found = device.audit().expect("it is sound");
-    let expected = Audit {
-        valid_data_pages: 9,
-        valid_other_pages: 1,
-        touched_blocks: found.touched_blocks,
-        ..Audit::default()
-    };
-    assert_eq!(found, expected);
-    let mut looked_at = Vec::new();
-    let all = device.audit_while(&mut |pages| {
-        looked_at.push(pages);
-        ControlFlow::Continue(())
-    });
-    assert_eq!(all, Ok(ControlFlow::Continue(found)));
-    assert_eq!(looked_at, vec![8; found.touched_blocks as usize]);
-    assert!((2..=3).contains(&found.touched_blocks), "two of data, and perhaps one of records");
-    let ended = device.audit_while(&mut |_| ControlFlow::Break(()));
-    assert_eq!(ended, Ok(ControlFlow::Break(())));
-}
-
-#[test]
-fn an_audit_counts_what_is_in_memory_and_what_that_supersedes() {
-    let pairs = [("buffer.name", "lru"), ("buffer.bytes", "8192")];
-    let mut device = plain(&pairs);
-    done(&mut device, page(Op::Write, 0));
-    done(&mut device, page(Op::Write, 1));
-    device.clean_caches().expect("it works");
-    done(&mut device, page(Op::Write, 1));
-    done(&mut device, page(Op::Write, 2));
-    let found = device.audit().expect("it is sound");
-    assert_eq!((found.valid_data_pages, found.stale_pages, found.ram_pages), (2, 1, 2));
-    assert_eq!((found.shared_pages, found.touched_blocks), (0, 1));
-}
-
-#[test]
-fn an_audit_says_which_truth_is_broken() {
-    let three = || {
-        let mut device = plain(&[]);
-        write_each(&mut device, 0..3);
-        device
-    };
-    let said = |device: &dyn Device| device.audit().expect_err("it is broken");
-    let mut device = three();
-    let lost = place(&device, 1);
-    device.board.nand_mut().invalidate(lost);
-    let words = said(&device);
-    let begin =
-        "the host wrote and did not trim 3 pages, but 2 are located (2 valid on flash, 0 of";
-    assert!(words.starts_with(begin), "{words}");
-    let mut device = three();
-    device.scheme.as_mut().expect("there").misplace(Lpn(1), None);
-    let words = said(&device);
-    assert!(
-        words.starts_with("1 valid data pages are not where the map looks for them"),
-        "{words}"
-    );
-    let mut device = three();
-    device.ledger.forgot(Lpn(2));
-    assert!(
-        said(&device).starts_with("the host wrote and did not trim 2 pages, but 3 are located")
-    );
-    let mut device = three();
-    device.scheme = None;
-    assert_eq!(said(&device), "the scheme did not recover");
-}
-
-#[test]
-fn a_device_that_recovers_has_what_was_written() {
-    let mut device = plain(&[]);
-    device.verify_reads();
-    write_each(&mut device, 0..4);
-    done(&mut device, page(Op::Trim, 3));
-    done(&mut device, flush());
-    let before = device.idle_from();
-    let took = device.power_cycle().expect("it recovers");
-    assert!(took > 0 && device.idle_from() == before + took, "{took}");
-    assert_eq!([0, 1, 2, 3].map(|lpn| device.is_written(Lpn(lpn))), [true, true, true, false]);
-    assert_eq!((device.last_version(), device.next_slot()), (Tag(4), 0));
-    device.audit().expect("it is sound");
-    done(&mut device, at(before + took, page(Op::Write, 5)));
-    assert_eq!(device.last_version(), Tag(5));
-}
-
-#[test]
-fn what_was_in_memory_is_lost_with_the_power_and_nobody_expects_it() {
-    let pairs = [("buffer.name", "lru"), ("buffer.bytes", "8192")];
-    let mut device = plain(&pairs);
-    device.verify_reads();
-    done(&mut device, page(Op::Write, 0));
-    done(&mut device, flush());
-    done(&mut device, page(Op::Write, 0));
-    done(&mut device, page(Op::Write, 1));
-    device.power_cycle().expect("it recovers");
-    assert_eq!([0, 1].map(|lpn| device.is_written(Lpn(lpn))), [true, false]);
-    device.note_versions();
-    done(&mut device, request(Op::Read, 0, 8));
-    assert_eq!(device.versions_found(), [Tag(1), Tag(0)]);
-    let kept = [&pairs[..], &[("device.ram_nonvolatile", "true")]].concat();
-    let mut device = plain(&kept);
-    done(&mut device, page(Op::Write, 1));
-    device.power_cycle().expect("it recovers");
-    assert_eq!((device.locate(Lpn(1)), device.is_written(Lpn(1))), (Location::Ram(Tag(1)), true));
-}
-
-/// Flash of another device: its versions are not used again.
-#[test]
-fn a_device_goes_on_behind_the_versions_that_it_finds_on_flash() {
-    let mut device = plain(&[]);
-    for (place, lpn, version) in [(0, 5, 7), (1, 6, 9), (2, 5, 8)] {
-        let (lpn, data) = (Lpn(lpn), Tag(version));
-        let request = RequestShape { first_lpn: lpn, pages: 1, index: 0, sectors: 4, hint: None };
-        let io = PageIo { lpn, sectors: 15, cause: Cause::Host, data, request };
-        let written =
-            device.board.program_update(Ppn(place), None, &io, PageKind::Data, When::START);
-        let _ = written.expect("nothing fails");
-    }
-    device.power_cycle().expect("it recovers");
-    assert_eq!(device.last_version(), Tag(9));
-    assert_eq!([place(&device, 5), place(&device, 6)], [Ppn(2), Ppn(1)]);
-    done(&mut device, page(Op::Write, 5));
-    device.power_cycle().expect("it recovers");
-    assert_eq!(device.last_version(), Tag(10));
-}
-
 #[test]
 fn a_buffer_is_written_out_where_caches_are_to_be_clean() {
     let mut device = plain(&[("buffer.name", "lru"), ("buffer.bytes", "8192")]);
@@ -435,8 +308,61 @@ fn a_buffer_is_written_out_where_caches_are_to_be_clean() {
     let _ = place(&device, 0);
     assert_eq!(device.idle_from(), before + PROGRAM);
     assert_eq!(device.board().meter().host().total_requests(), 1, "no request of the host");
-    assert_eq!(device.changed_entries(), 0);
-    assert!(device.pcm().is_empty() && device.pcm_mut().is_empty());
+}
+
+#[test]
+fn what_a_scheme_says_of_its_memory_is_handed_on() {
+    let mut device = ssd::<IN_PCM>(&[]);
+    device.scheme.as_mut().expect("there").changed = 3;
+    assert_eq!((device.changed_entries(), device.clean_caches()), (3, Ok(3)));
+    assert_eq!((device.changed_entries(), device.clean_caches()), (0, Ok(0)));
+    device.pcm_mut()[1] = 7;
+    assert_eq!(device.pcm(), [0, 7]);
+    assert!(plain(&[]).pcm().is_empty());
+}
+
+#[test]
+fn hints_go_by_what_a_unit_leaves_of_its_stride() {
+    let pairs = [("gc.placement", "hint"), ("host.hints", "unit"), ("placement.handles", "4")];
+    let blocks = |stride: Option<u32>| {
+        let mut device = ssd::<DIVIDES>(&pairs);
+        stride.into_iter().for_each(|stride| device.units_have_stride(stride));
+        for (lpn, unit) in [(0, 1), (1, 3), (2, 0)] {
+            done(&mut device, Request { unit, ..page(Op::Write, lpn) });
+        }
+        [0, 1, 2].map(|lpn| device.board().geometry().block_of(place(&device, lpn)))
+    };
+    let [one, three, zero] = blocks(Some(2));
+    assert!(one == three && one != zero);
+    let [one, three, zero] = blocks(None);
+    assert!(one != three && one != zero && three != zero);
+}
+
+#[test]
+fn a_page_in_the_buffer_is_read_from_there() {
+    let mut device = plain(&[("buffer.name", "lru"), ("buffer.bytes", "8192")]);
+    device.note_versions();
+    done(&mut device, page(Op::Write, 0));
+    done(&mut device, flush());
+    done(&mut device, page(Op::Write, 0));
+    let read = done(&mut device, at(10_000_000, page(Op::Read, 0)));
+    assert_eq!(device.versions_found(), [Tag(2)]);
+    assert_eq!(read.completed, 10_000_000, "no flash is read");
+}
+
+/// A sector of the page is in the buffer, the others are lost.
+#[test]
+fn a_page_is_lost_whose_other_sectors_are() {
+    let pairs = [("io.partial_write", "rmw"), ("buffer.name", "lru"), ("buffer.bytes", "8192")];
+    let mut device = plain(&pairs);
+    device.verify_reads();
+    done(&mut device, page(Op::Write, 0));
+    done(&mut device, flush());
+    device.board_mut().nand_mut().faults_mut().fail_read_after(0);
+    done(&mut device, request(Op::Write, 0, 1));
+    let lost = done(&mut device, page(Op::Read, 0)).unreadable;
+    assert_eq!(lost, Some(Unreadable { first: Lpn(0), pages: 1 }));
+    assert_eq!(device.version_of(Lpn(0)), (Tag(2), true));
 }
 
 #[test]
@@ -462,41 +388,7 @@ fn a_duplicate_goes_its_own_way() {
     assert_eq!(other.idle_from(), device.idle_from());
     done(other.as_mut(), page(Op::Write, 1));
     assert_eq!([device.is_written(Lpn(1)), other.is_written(Lpn(1))], [false, true]);
-    assert_eq!((device.config() == other.config(), device.room().threshold), (true, 3));
-}
-
-/// The pages of blocks that hold garbage are moved together while nobody asks for anything.
-#[test]
-fn blocks_are_collected_in_gaps_where_that_is_set() {
-    let collected = |pairs: &[(&str, &str)], gap: Nanos| {
-        let mut device = plain(pairs);
-        let mut rng = Rng::new(1, Purpose::Workload);
-        let mut arrival = 0;
-        for _ in 0..400 {
-            let write = at(arrival, page(Op::Write, u64::from(rng.below(64))));
-            arrival = done(&mut device, write).completed + gap;
-        }
-        device.audit().expect("it is sound");
-        device.board().meter().events(Event::IdleVictims)
-    };
-    let idle = [("gc.mode", "both"), ("gc.least_invalid", "0.2")];
-    assert_eq!(collected(&[], 50_000_000), 0);
-    assert_eq!(collected(&idle, 0), 0, "there are no gaps");
-    assert!(collected(&idle, 50_000_000) > 20);
-}
-
-/// A step that has begun is done, and a request that comes meanwhile waits for it.
-#[test]
-fn a_gap_ends_with_the_step_that_reaches_beyond_it() {
-    let pairs = [("buffer.name", "lru"), ("buffer.bytes", "8192"), ("buffer.idle_flush", "true")];
-    let mut device = plain(&pairs);
-    write_each(&mut device, 0..3);
-    let from = device.idle_from();
-    let read = done(&mut device, at(from + PROGRAM + 1, page(Op::Read, 40)));
-    assert_eq!(read.admitted, from + 2 * PROGRAM, "two pages were written out, not three");
-    assert_eq!(device.board().meter().programs(Cause::Host), 2);
-    let read = done(&mut device, at(read.completed + 10 * PROGRAM, page(Op::Read, 40)));
-    assert_eq!((read.stages.driver_queue, device.board().meter().total_programs()), (0, 3));
+    assert_eq!((device.config().device.blocks_per_plane, device.room().threshold), (24, 3));
 }
 
 #[test]

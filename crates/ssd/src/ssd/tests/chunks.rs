@@ -52,9 +52,16 @@ fn left(device: &dyn Device, served: &Served) -> Left {
     }
 }
 
-fn in_chunks(pairs: &[(&str, &str)], closed: bool, all: &[Request], size: usize) -> Left {
+/// A device whose clock is beyond several windows when measuring begins.
+fn begun(pairs: &[(&str, &str)]) -> Ssd<Toy<0>> {
     let mut device = plain(pairs);
+    done(&mut device, at(7_654_321, page(Op::Write, 9)));
     device.start_measuring();
+    device
+}
+
+fn in_chunks(pairs: &[(&str, &str)], closed: bool, all: &[Request], size: usize) -> Left {
+    let mut device = begun(pairs);
     let mut served = served(closed.then_some(0));
     for chunk in all.chunks(size) {
         device.submit_all(&mut chunk.to_vec(), &mut served).expect("the device works");
@@ -64,8 +71,7 @@ fn in_chunks(pairs: &[(&str, &str)], closed: bool, all: &[Request], size: usize)
 }
 
 fn one_by_one(pairs: &[(&str, &str)], closed: bool, all: &[Request]) -> Left {
-    let mut device = plain(pairs);
-    device.start_measuring();
+    let mut device = begun(pairs);
     let mut served = served(None);
     let mut now = 0;
     for request in all {
@@ -170,32 +176,24 @@ fn reads_that_fail_are_counted_by_themselves() {
     assert_eq!(how.completed, 6 * PROGRAM + (6 + 4) * READ, "four retries");
 }
 
-/// Under a clock that knows no moment beforehand requests of a chunk wait together.
+/// What comes after the first waits as long as the first came after the beginning, twice over.
 #[test]
-fn requests_wait_for_their_time_under_an_event_driven_clock() {
-    let pairs = [
-        ("timing.profile", "parallel"),
-        ("timing.clock", "event"),
-        ("device.dies", "2"),
-        ("device.blocks_per_plane", "12"),
-        ("host.queue_depth", "2"),
-    ];
-    let mut device = plain(&pairs);
-    let mut how = served(Some(0));
-    let mut all: Vec<Request> = (0..4).map(|lpn| page(Op::Write, lpn)).collect();
-    device.submit_all(&mut all, &mut how).expect("it works");
-    assert_eq!(all.iter().map(|one| one.arrival).collect::<Vec<_>>(), [0, 0, PROGRAM, PROGRAM]);
-    assert_eq!((device.board().meter().host().completed, how.completed), (2, PROGRAM));
-    device.complete_all(&mut how);
-    assert_eq!((device.board().meter().host().completed, how.completed), (4, 2 * PROGRAM));
-    assert_eq!((device.idle_from(), device.next_slot()), (2 * PROGRAM, 2 * PROGRAM));
-    let read = done(&mut device, at(10_000_000, page(Op::Read, 0)));
-    assert_eq!(
-        (read.arrival, read.admitted, read.completed),
-        (10_000_000, 10_000_000, 10_000_000 + READ)
-    );
-    assert_eq!(read.stages.flash, READ);
-    device.start_measuring();
-    assert_eq!((device.measured_from(), device.next_slot()), (10_000_000 + READ, 0));
-    device.audit().expect("it is sound");
+fn a_request_that_waits_is_not_like_one_that_does_not() {
+    let second = 1_000 + PROGRAM - 2_000;
+    let all = [at(1_000, page(Op::Write, 0)), at(second, page(Op::Write, 1))];
+    assert_eq!(in_chunks(&[], false, &all, 2), one_by_one(&[], false, &all));
+}
+
+#[test]
+fn a_request_far_beyond_the_device_is_refused_in_a_chunk() {
+    let mut all = [page(Op::Write, 0), page(Op::Read, 1 << 40)];
+    let refused = plain(&[]).submit_all(&mut all, &mut served(Some(0)));
+    assert!(matches!(refused, Err(DeviceError::OutOfRange { .. })));
+}
+
+#[test]
+#[should_panic(expected = "a Write request must have at least one sector")]
+fn a_write_of_a_chunk_has_a_sector() {
+    let mut all = [page(Op::Write, 0), request(Op::Write, 5, 0)];
+    let _ = plain(&[]).submit_all(&mut all, &mut served(Some(0)));
 }
