@@ -33,6 +33,8 @@ pub const IN_PCM: u32 = 64;
 pub const HOST_MEMORY: u32 = 128;
 /// It declares one page of records.
 pub const TIGHT: u32 = 256;
+/// It does nothing in gaps that it is given.
+pub const LAZY: u32 = 512;
 
 #[derive(Clone)]
 pub struct Toy<const TRAITS: u32> {
@@ -173,7 +175,11 @@ impl<const TRAITS: u32> Scheme for Toy<TRAITS> {
         &mut self.pcm
     }
 
-    forward!(base: flush, idle, locate, room);
+    fn idle(&mut self, board: &mut Board, after: When) -> Result<Option<When>, Fault> {
+        if TRAITS & LAZY != 0 { Ok(None) } else { self.base.idle(board, after) }
+    }
+
+    forward!(base: flush, locate, room);
     forward!(base: refresh_at_once);
     forward!(base.space: measuring_begins, self_check);
 

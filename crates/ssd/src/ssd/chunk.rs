@@ -456,3 +456,6 @@ impl Alike {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -2,7 +2,7 @@
 //! take, what is counted, and what an audit finds.
 
 use super::*;
-use crate::for_tests::{CONTENT, DIVIDES, IN_HOST, IN_PCM, TIGHT, Toy, at, config, request};
+use crate::for_tests::{CONTENT, DIVIDES, IN_HOST, IN_PCM, LAZY, TIGHT, Toy, at, config, request};
 use crate::host::LongestQueue;
 use ftlab_flash::board::nand::state::PageKind;
 use ftlab_flash::meter::Event;

@@ -104,3 +104,23 @@ fn commands_and_data_cross_the_link_when_their_time_comes() {
     assert_eq!(taken(&mut device, flush()), (3_000, 3_000));
     assert_eq!(taken(&mut device, page(Op::Trim, 5)), (3_000, 3_000));
 }
+
+/// Pages of one request are joined one by one, so that whoever waits for all waits for nothing
+/// else.
+#[test]
+fn a_request_of_many_pages_waits_for_its_own_operations_alone() {
+    let mut device = waiting(&[("host.queue_depth", "4")]);
+    let mut how = served(None);
+    let mut rng = Rng::new(5, Purpose::Workload);
+    let mut all: Vec<Request> = (0..500)
+        .map(|_| {
+            let op = if rng.below(2) == 0 { Op::Read } else { Op::Write };
+            request(op, 4 * u64::from(rng.below(48)), 64)
+        })
+        .collect();
+    device.submit_all(&mut all, &mut how).expect("it works");
+    device.complete_all(&mut how);
+    let (operations, inexact) = device.board().nand().clock().operations_and_inexact();
+    assert!(operations > 8_000, "{operations}");
+    assert_eq!(inexact, 0);
+}

@@ -142,3 +142,15 @@ fn data_that_is_twice_as_old_as_it_should_is_moved_at_once() {
     assert_eq!(events(&device, Event::RefreshedForAge), 1);
     assert_eq!(events(&device, Event::RefreshedAtOnce), 1);
 }
+
+#[test]
+fn a_gap_ends_where_data_is_old_and_the_scheme_moves_none() {
+    let mut device = ssd::<{ DIVIDES | LAZY }>(&AGING);
+    write_each(&mut device, 0..8);
+    let start = device.idle_from();
+    let read = done(&mut device, at(start + 6_000_000_000, page(Op::Read, 40)));
+    assert_eq!(read.stages.driver_queue, 0);
+    let moved =
+        [Event::RefreshedForAge, Event::RefreshedAtOnce].map(|event| events(&device, event));
+    assert_eq!(moved, [1, 1], "behind the request");
+}
