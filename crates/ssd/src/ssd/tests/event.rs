@@ -105,22 +105,22 @@ fn commands_and_data_cross_the_link_when_their_time_comes() {
     assert_eq!(taken(&mut device, page(Op::Trim, 5)), (3_000, 3_000));
 }
 
-/// Pages of one request are joined one by one, so that whoever waits for all waits for nothing
-/// else.
+/// Nothing overtakes anything then.
 #[test]
-fn a_request_of_many_pages_waits_for_its_own_operations_alone() {
-    let mut device = waiting(&[("host.queue_depth", "4")]);
-    let mut how = served(None);
-    let mut rng = Rng::new(5, Purpose::Workload);
-    let mut all: Vec<Request> = (0..500)
-        .map(|_| {
-            let op = if rng.below(2) == 0 { Op::Read } else { Op::Write };
-            request(op, 4 * u64::from(rng.below(48)), 64)
-        })
-        .collect();
-    device.submit_all(&mut all, &mut how).expect("it works");
-    device.complete_all(&mut how);
-    let (operations, inexact) = device.board().nand().clock().operations_and_inexact();
-    assert!(operations > 8_000, "{operations}");
-    assert_eq!(inexact, 0);
+fn requests_of_many_pages_that_come_alone_take_as_long_as_under_the_other_clock() {
+    let times = |clock: &str| {
+        let pairs = [&DIES[..1], &DIES[2..], &[("timing.clock", clock)]].concat();
+        let mut device = plain(&pairs);
+        let mut rng = Rng::new(5, Purpose::Workload);
+        let mut times = Vec::new();
+        for _ in 0..200 {
+            let write = request(Op::Write, 4 * u64::from(rng.below(49)), 64);
+            let from = device.idle_from() + 1_000;
+            let completion = done(&mut device, at(from, write));
+            times.push(completion.completed - from);
+        }
+        assert!(device.board().meter().total_erases() > 100);
+        times
+    };
+    assert_eq!(times("event"), times("call_order"));
 }
