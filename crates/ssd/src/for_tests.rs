@@ -8,6 +8,7 @@ use ftlab_flash::memory::{Memory, RamUse};
 use ftlab_flash::request::{Op, PageIo, Request};
 use ftlab_flash::settings::Groups as _;
 use ftlab_flash::units::{Lpn, Nanos, Ppn, Tag, pack, unpack, zeroed};
+use ftlab_ftl::answers::Unsettled;
 use ftlab_ftl::forward;
 use ftlab_ftl::parts::page_mapped::{self, PageMapped, PageTable};
 use ftlab_ftl::parts::page_space::{Moved, Stream};
@@ -41,6 +42,8 @@ pub struct Toy<const TRAITS: u32> {
     base: PageMapped<Table>,
     /// Entries that it says have changed.
     pub changed: u64,
+    /// Pages that it says share one.
+    pub shared: u64,
     pcm: Vec<u32>,
 }
 
@@ -130,7 +133,7 @@ impl<const TRAITS: u32> Scheme for Toy<TRAITS> {
         let entries = zeroed(board.geometry().logical_pages as usize);
         let table = Table { entries };
         let base = PageMapped::new(board, config, threshold(config), table, seed);
-        Ok(Toy { base, changed: 0, pcm: Self::memory() })
+        Ok(Toy { base, changed: 0, shared: 0, pcm: Self::memory() })
     }
 
     fn read(&mut self, board: &mut Board, io: &PageIo, after: When) -> Result<(When, Tag), Fault> {
@@ -167,6 +170,10 @@ impl<const TRAITS: u32> Scheme for Toy<TRAITS> {
         Ok(after)
     }
 
+    fn unsettled(&self, _: &Board) -> Unsettled {
+        Unsettled { shared_pages: self.shared, ..Unsettled::default() }
+    }
+
     fn pcm(&self) -> &[u32] {
         &self.pcm
     }
@@ -195,7 +202,7 @@ impl<const TRAITS: u32> Scheme for Toy<TRAITS> {
         let table = |_: &mut Board, entries, when| (Table { entries }, when);
         let how = (threshold(config), seed);
         let (base, when) = PageMapped::recover(board, config, how, table, after)?;
-        Ok((Toy { base, changed: 0, pcm: Self::memory() }, when))
+        Ok((Toy { base, changed: 0, shared: 0, pcm: Self::memory() }, when))
     }
 }
 

@@ -71,6 +71,11 @@ fn an_audit_says_which_truth_is_broken() {
         said(&device).starts_with("the host wrote and did not trim 2 pages, but 3 are located")
     );
     let mut device = three();
+    device.scheme.as_mut().expect("there").shared = 1;
+    let words = "the host wrote and did not trim 3 pages, but 4 are located (3 valid on flash, 0 of \
+                 them stale, 1 more that share those, 0 in memory)";
+    assert_eq!(said(&device), words);
+    let mut device = three();
     device.scheme = None;
     assert_eq!(said(&device), "the scheme did not recover");
 }

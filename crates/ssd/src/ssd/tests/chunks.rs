@@ -160,6 +160,14 @@ fn a_request_that_waits_is_not_like_one_that_does_not() {
     assert_eq!(in_chunks(&[], false, &all, 2), one_by_one(&[], false, &all));
 }
 
+/// Two pages that take no time, at the last nanosecond of a window.
+#[test]
+fn requests_are_counted_in_the_window_in_which_they_are_done() {
+    let free = [("timing.program", "0ns")];
+    let all = [0, 1].map(|lpn| at(999_999, page(Op::Write, lpn)));
+    assert_eq!(in_chunks(&free, false, &all, 2), one_by_one(&free, false, &all));
+}
+
 #[test]
 fn a_request_far_beyond_the_device_is_refused_in_a_chunk() {
     let mut all = [page(Op::Write, 0), page(Op::Read, 1 << 30)];
