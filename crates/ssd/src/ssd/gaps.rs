@@ -64,6 +64,9 @@ impl<S: Scheme> Ssd<S> {
         let due = self.board.nand_mut().blocks_to_refresh_at_once(done).min(AT_ONCE_MAX);
         let mut when = done;
         for _ in 0..2 * due {
+            if refreshed(&self.board) - before >= AT_ONCE_MAX as u64 {
+                break;
+            }
             let (_, below) = self.parts();
             let Some(moved) = below.scheme.refresh_at_once(below.board, when)? else { break };
             below.scheme.behind_request(below.board, moved)?;

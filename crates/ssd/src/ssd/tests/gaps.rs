@@ -154,3 +154,19 @@ fn a_gap_ends_where_data_is_old_and_the_scheme_moves_none() {
         [Event::RefreshedForAge, Event::RefreshedAtOnce].map(|event| events(&device, event));
     assert_eq!(moved, [1, 1], "behind the request");
 }
+
+/// All eight blocks are due with the same read, the twentieth of their eight pages: one request
+/// does not pay for the whole device.
+#[test]
+fn one_request_pays_for_four_blocks_at_most() {
+    let mut device = ssd::<DIVIDES>(&[("refresh.reads", "80")]);
+    write_each(&mut device, 0..64);
+    for _ in 0..19 {
+        done(&mut device, request(Op::Read, 0, 256));
+    }
+    assert_eq!(events(&device, Event::RefreshedAtOnce), 0);
+    done(&mut device, request(Op::Read, 0, 256));
+    assert_eq!(events(&device, Event::RefreshedAtOnce), 4);
+    done(&mut device, page(Op::Read, 0));
+    assert_eq!(events(&device, Event::RefreshedAtOnce), 8);
+}
