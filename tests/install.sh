@@ -8,6 +8,9 @@ as_root() {
     if [ "$(id -u)" -eq 0 ]; then "$@"; else sudo "$@"; fi
 }
 
+# One at a time, from the look on: what another step installs is there as a whole, or not yet.
+exec 9<"$0"
+flock 9
 missing=
 for wanted; do
     case $wanted in
@@ -16,9 +19,6 @@ for wanted; do
     missing="$missing ${wanted#*=}"
 done
 [ -n "$missing" ] || exit 0
-# One at a time: who waits here may find all of it installed, which is soon said.
-exec 9<"$0"
-flock 9
 echo "installing Debian's$missing"
 as_root apt-get update -qq
 # shellcheck disable=SC2086 # names of packages, apart
