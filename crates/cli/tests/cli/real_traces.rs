@@ -1,12 +1,15 @@
 //! Every readable trace of the shared folder: its beginning under every scheme, all of it under some.
 
-use crate::common::{Bench, traces};
+use crate::common::{Bench, schemes, traces};
 
-/// So much of a trace is run under every scheme.
-const MANY: u64 = 20_000;
+/// So many requests of a trace are run under every scheme; with `FTLAB_ALL_CUTS` (`make test-long`)
+/// all.
+fn most() -> u64 {
+    if std::env::var_os("FTLAB_ALL_CUTS").is_some() { 1_000_000 } else { 20_000 }
+}
 
 #[test]
-fn every_scheme_runs_every_real_trace_and_passes_its_audit() {
+fn every_scheme_runs_the_beginning_of_every_real_trace_and_passes_its_audit() {
     let Some(folder) = traces() else {
         eprintln!("skipped: the folder of real traces, ../shared/traces, is absent");
         return;
@@ -29,22 +32,24 @@ fn every_scheme_runs_every_real_trace_and_passes_its_audit() {
             continue;
         }
         let line = format!("--workload {} {reading}", path.display());
-        runs_and_passes(&bench, &format!("{line} --schemes all --head {MANY}"), MANY.min(requests));
-        if requests > MANY {
-            let of_each_way_to_map = "--schemes ideal_page,fast,dftl,treeftl";
-            runs_and_passes(&bench, &format!("{line} {of_each_way_to_map}"), requests);
+        let most = most();
+        all_pass(&bench, &format!("{line} --head {most}"), &schemes(), most.min(requests));
+        if requests > most {
+            let of_each_way_to_map = ["ideal_page", "fast", "dftl", "treeftl"];
+            all_pass(&bench, &line, &of_each_way_to_map, requests);
         }
     }
 }
 
-fn runs_and_passes(bench: &Bench, line: &str, requests: u64) {
+fn all_pass(bench: &Bench, line: &str, schemes: &[&str], requests: u64) {
     let out = format!("runs-{}", bench.entries().len());
-    bench
-        .ftlab(&format!(
-            "compare --device dftl2014 --address dense --capacity auto --verify {line} --out {out}"
-        ))
-        .ok();
-    for run in bench.json(&format!("{out}/results.json")).as_array().unwrap() {
+    let device = "--device dftl2014 --address dense --capacity auto --verify";
+    let names = schemes.join(",");
+    bench.ftlab(&format!("compare --schemes {names} {device} {line} --out {out}")).ok();
+    let results = bench.json(&format!("{out}/results.json"));
+    let runs = results.as_array().unwrap();
+    assert_eq!(runs.len(), schemes.len(), "{line}");
+    for run in runs {
         let what = format!("{line}: {}", run["scheme"]);
         assert_eq!(run["audit"], "passed", "{what}");
         assert_eq!(run["workload"]["requests"], requests, "{what}");
