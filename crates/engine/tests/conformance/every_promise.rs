@@ -117,8 +117,9 @@ fn every_scheme_keeps_every_promise_on_every_geometry_and_under_faults() {
 }
 
 /// Every variant meets every geometry, and every kind of fault on some; devices with faults are
-/// audited after every fifth request, larger ones after every fifteenth. With `FTLAB_ALL_CUTS` (`make test-long`)
-/// every kind meets every variant on every geometry, audited after every request.
+/// audited after every fifth request, larger ones after every fifteenth. With `FTLAB_ALL_CUTS`
+/// (`make test-long`) every kind meets every variant on every geometry, audited after every
+/// request.
 #[test]
 fn every_variant_keeps_every_promise() {
     let all = is_all();
