@@ -322,7 +322,9 @@ mod tests {
                 .collect::<Vec<_>>()
         };
         assert_eq!(left_out(Length::Quick), ["overwritten"; 3]);
-        assert_eq!(left_out(Length::Whole), [""; 0]);
+        for length in [Length::Whole, Length::World] {
+            assert_eq!(left_out(length), [""; 0], "{length:?}");
+        }
     }
 
     #[test]

@@ -51,7 +51,11 @@ impl<'a> Maker<'a> {
         // Keys are digests: long runs and short ones come mixed, so that the time left can be told
         // from those that are made.
         jobs.for_each(|job| {
-            unique.entry(job.key()).or_insert(job);
+            // What one experiment leaves out another one may run.
+            let first = unique.entry(job.key()).or_insert(job);
+            if first.missing.is_some() {
+                *first = job;
+            }
         });
         let order: Vec<(String, &Job)> = unique.into_iter().collect();
         let to_make =
