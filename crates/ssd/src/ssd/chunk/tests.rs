@@ -93,7 +93,8 @@ fn nothing_is_like_a_request_that_could_not_be_read() {
     assert!(!alike.takes(Op::Read, &first(), &board));
 }
 
-/// A window ends 594,099 ns behind a page that begins with it: one more is over by then.
+/// The last nanosecond of a window is 593,099 ns behind the end of a page that begins 1 us after the
+/// window does: one more is over by then.
 #[test]
 fn so_many_more_are_booked_as_the_window_has_room_for() {
     let booked = {
