@@ -95,7 +95,7 @@ impl<S: Scheme> Ssd<S> {
         all
     }
 
-    pub(super) fn rows(&self, served: &Served) -> u8 {
+    fn rows(&self, served: &Served) -> u8 {
         // In a closed loop who arrives is admitted.
         if !S::WRITES_ALIKE || S::READS_CONTENT || served.closed.is_none() {
             return rows::NONE;

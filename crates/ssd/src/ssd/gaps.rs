@@ -12,7 +12,8 @@ use ftlab_flash::meter::Event;
 use ftlab_flash::units::Nanos;
 use ftlab_ftl::scheme::Scheme;
 
-/// Blocks that are refreshed behind one request at most.
+/// Blocks, or lines, that are refreshed behind one request at most, beside one that a gap has begun
+/// with.
 const AT_ONCE_MAX: usize = 4;
 
 impl<S: Scheme> Ssd<S> {
