@@ -389,6 +389,11 @@ fn mistakes_are_refused_with_their_place() {
     let bench = bench();
     bench.ftlab("reproduce own.tom --out out").refused(2, &["unknown experiment 'own.tom'"]);
     bench.ftlab("reproduce own.toml own.toml --out out").refused(2, &["named twice"]);
+    let bench = Bench::new();
+    let never_quick = EXPERIMENT.replacen("quick = 500", "", 1);
+    bench.file("own.toml", never_quick.replacen("[[runs]]", "[[runs]]\nquick = false", 1));
+    let words = ["'quick = false' has no effect", "not part of the quick set"];
+    bench.ftlab("reproduce own.toml --out out").refused(2, &words);
 }
 
 /// A run that fails is a finding: the others are kept, and the exit code says so.

@@ -49,6 +49,7 @@ fn parquet_table(path: &Path) -> Table {
             typed.insert(name.clone(), value);
             table.entry(name.clone()).or_default().push(text);
         }
+        // A row is looked at by its schema for longer than it is made and read.
         if number.is_multiple_of(16) {
             conforms(&ROWS, &Value::Object(typed), "a row");
         }

@@ -358,6 +358,10 @@ pub struct Figure {
 impl Definition {
     /// What the types cannot say.
     pub(crate) fn check(&self) -> Result<(), String> {
+        if self.quick.is_none() && self.runs.iter().any(|block| !block.quick) {
+            let why = "an experiment without 'quick' is not part of the quick set";
+            return Err(format!("runs: 'quick = false' has no effect: {why}"));
+        }
         for (label, workload) in &self.workloads {
             if workload.workload.is_some() == workload.file.is_some() {
                 return Err(format!(

@@ -188,16 +188,16 @@ fn writes_are_timed_without_a_token() {
 /// Nobody counts how they were served but a clock on the wall; this is what decides it.
 #[test]
 fn rows_of_writes_are_booked_where_nothing_else_takes_time() {
-    let rows = |pairs: &[_], closed: Option<Nanos>| plain(pairs).rows(&served(closed));
+    let kind = |pairs: &[_], closed: Option<Nanos>| plain(pairs).rows(&served(closed));
     let parallel = ("timing.profile", "parallel");
-    assert_eq!(rows(&[], Some(0)), 1);
-    assert_eq!(rows(&[], None), 0, "requests arrive by themselves");
-    assert_eq!(rows(&[("host.queue_depth", "3")], Some(0)), 0);
+    assert_eq!(kind(&[], Some(0)), rows::BOOKED_AT_ONCE);
+    assert_eq!(kind(&[], None), rows::NONE, "requests arrive by themselves");
+    assert_eq!(kind(&[("host.queue_depth", "3")], Some(0)), rows::NONE);
     let transfer = ("timing.page_transfer", "40us");
-    assert_eq!(rows(&[parallel, transfer], Some(0)), 2);
-    assert_eq!(rows(&[parallel, transfer], None), 0);
-    assert_eq!(rows(&[parallel, transfer, ("timing.controller_page", "3us")], Some(0)), 0);
-    assert_eq!(ssd::<CONTENT>(&[]).rows(&served(Some(0))), 0);
+    assert_eq!(kind(&[parallel, transfer], Some(0)), rows::BOOKED_SINGLY);
+    assert_eq!(kind(&[parallel, transfer], None), rows::NONE);
+    assert_eq!(kind(&[parallel, transfer, ("timing.controller_page", "3us")], Some(0)), rows::NONE);
+    assert_eq!(ssd::<CONTENT>(&[]).rows(&served(Some(0))), rows::NONE);
     let is_plain = |pairs: &[_]| plain(pairs).is_plain();
     assert!(is_plain(&[]));
     let more = [
