@@ -52,8 +52,9 @@ class Copy:
         if not path.exists() or path.read_text() != text:
             path.write_text(text)
 
-    def make(self, mutants):
-        """Writes the copy with numbered mutants; the numbers of those that could be embedded."""
+    def make(self, mutants, tests=None):
+        """Writes the copy with numbered mutants, and no tests but those of the names in `tests`, if
+        any are given; the numbers of the mutants that could be embedded."""
         by_file, placed = defaultdict(list), []
         for number, mutant in mutants.items():
             by_file[mutant["file"]].append((number, mutant))
@@ -76,6 +77,8 @@ class Copy:
                 asks = "crate::mutants::on" if ground else "::ftlab_flash::mutants::on"
                 text, here = embed.embed(text, asks, by_file[name])
                 placed += here
+            if tests is not None and name.endswith(".rs"):
+                text = embed.with_tests(text, tests)
             if name == f"{GROUND}/lib.rs":
                 text += "\n/// Mutants.\npub mod mutants;\n"
             self.write(self.tree / name, text)

@@ -217,3 +217,32 @@ def embed(text, asks, mutants):
     source = Source(text, asks)
     placed = [number for number, mutant in mutants if source.place(number, mutant)]
     return source.embedded(), placed
+
+
+def with_tests(text, kept):
+    """The text without its tests, but for those of these names."""
+    text = text.encode()
+    out, at = [], 0
+    for start, end in tests_but(PARSER.parse(text).root_node, kept):
+        out.append(text[at:start])
+        at = end
+    return b"".join([*out, text[at:]]).decode()
+
+
+def tests_but(node, kept):
+    """From where to where other tests stand, with the attributes and comments in front of them."""
+    before = []
+    for child in node.children:
+        if child.type == "attribute_item" or is_comment_of_next(child):
+            before.append(child)
+            continue
+        if child.type in ("mod_item", "declaration_list"):
+            yield from tests_but(child, kept)
+        elif child.type == "function_item" and any(above.text == b"#[test]" for above in before):
+            if child.child_by_field_name("name").text.decode() not in kept:
+                yield before[0].start_byte, child.end_byte
+        before = []
+
+
+def is_comment_of_next(node):
+    return node.type in ("line_comment", "block_comment") and not node.text.startswith(b"//!")

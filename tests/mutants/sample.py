@@ -105,7 +105,8 @@ def main():
     # A few tests run once each: there is more to compile than to run.
     os.environ.setdefault("CARGO_PROFILE_TEST_OPT_LEVEL", "0")
     copy = build.Copy(ROOT, FOLDER, [])
-    placed = copy.make({number: mutants[number] for number in judged})
+    names = {by["name"].split("::")[-1] for by in judged.values()}
+    placed = copy.make({number: mutants[number] for number in judged}, names)
     if missing := set(judged) - set(placed):
         titles = [entries[number - 1]["title"] for number in missing]
         raise SystemExit("cannot be put into the sources: " + ", ".join(titles))
