@@ -163,7 +163,7 @@ class Session:
         print(f"{len(tests)} tests, {alone:.0f} s one by one, {took:.0f} s now; the longest:")
         for test in tests[-3:]:
             print(f"{test.seconds:6.1f} s {test}", flush=True)
-        return tests
+        return sample.in_turn(tests) if self.arguments.sample else tests
 
     def judge_open(self, viable, tests, record):
         """Judges those that nobody judged yet, and those that survived other tests than these."""

@@ -22,6 +22,10 @@ FILE = Path(__file__).with_name("sample.json")
 LEFT_LEAST = 0.75
 # Of what the quickest test of most needs.
 SECONDS_LEAST = 2
+# Who is asked first when a sample is drawn: unit tests say where a fault is, and the fewer programs there are, the less
+# is compiled. The schemes' own would be all schemes once more.
+ASKED_FIRST = [
+    ("ftlab-flash", "lib"), ("ftlab-ftl", "lib"), ("ftlab-engine", "schemes"), ("ftlab-engine", "device")]
 
 
 def candidates(text, line, function):
@@ -78,6 +82,12 @@ def found_again(place):
     return {**place, "span": span}
 
 
+def in_turn(tests):
+    """Those of a room in the order in which a sample asks them; within a program as they come."""
+    turn = {program: number for number, program in enumerate(ASKED_FIRST)}
+    return sorted(tests, key=lambda test: turn.get((test.package, test.target), len(turn)))
+
+
 def write(judged):
     """Keeps a sample: pairs of a mutant and the test that noticed it, or None."""
     entries = []
@@ -102,8 +112,9 @@ def main():
         raise SystemExit("too little of the sample is left: `make test-mutants SAMPLE=40` draws another")
     judged = {number: entries[number - 1]["noticed_by"] for number, mutant in mutants.items()
               if mutant and entries[number - 1]["noticed_by"]}
-    # A few tests run once each: there is more to compile than to run.
+    # A few tests run once each: there is more to compile than to run, and nobody looks for a line.
     os.environ.setdefault("CARGO_PROFILE_TEST_OPT_LEVEL", "0")
+    os.environ.setdefault("CARGO_PROFILE_TEST_DEBUG", "none")
     copy = build.Copy(ROOT, FOLDER, [])
     names = {by["name"].split("::")[-1] for by in judged.values()}
     placed = copy.make({number: mutants[number] for number in judged}, names)

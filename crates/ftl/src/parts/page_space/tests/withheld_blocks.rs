@@ -89,3 +89,24 @@ fn pads_fill_a_block_up_to_an_offset_one_behind_the_other() {
     assert_eq!((board.meter().programs(Cause::Pad), board.nand().valid_pages(block)), (3, 0));
     assert_eq!(ends(board, padded), 3 * 200_000);
 }
+
+/// Nine pages fill two blocks of four and begin a third. What levelling writes is of the stream that
+/// it took the pages from.
+#[test]
+fn blocks_of_a_stream_are_the_closed_ones_the_open_one_and_that_of_levelling() {
+    let mut rig = Rig::new(&[], 12, 2);
+    rig.space.withhold(rig.board.nand());
+    let blocks = |rig: &Rig, plane| {
+        [Stream::Data, Stream::MovedData].map(|stream| rig.space.update_blocks(plane, stream))
+    };
+    assert_eq!(blocks(&rig, FIRST), [0, 0]);
+    (0..9).for_each(|page| {
+        let _ = rig.write((FIRST, Stream::Data), page);
+    });
+    assert_eq!(blocks(&rig, FIRST), [3, 0]);
+    let _ = rig.write((FIRST, Stream::MovedData), 9);
+    assert_eq!(blocks(&rig, FIRST), [3, 1]);
+    rig.space.levelled = Stream::Data;
+    let _ = rig.write((FIRST, Stream::Worn), 10);
+    assert_eq!((blocks(&rig, FIRST), blocks(&rig, SECOND)), ([4, 1], [0, 0]));
+}
