@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 import subprocess
 from collections import defaultdict
@@ -43,6 +44,7 @@ class Copy:
     def __init__(self, root, folder, packages):
         self.root, self.tree, self.target = root, folder / "tree", folder / "build"
         self.packages = packages
+        self.locked = []
         self.written = set()
 
     def write(self, path, text):
@@ -54,8 +56,11 @@ class Copy:
 
     def make(self, mutants, tests=None):
         """Writes the copy with numbered mutants, and no tests but those of the names in `tests`, if
-        any are given; the numbers of the mutants that could be embedded."""
-        by_file, placed = defaultdict(list), []
+        any are given, nor what only the others need; the numbers of the mutants that could be
+        embedded."""
+        by_file, placed, manifests = defaultdict(list), [], []
+        # Who needs less has another lock, whose versions are the same.
+        self.locked = ["--locked"] if tests is None else []
         for number, mutant in mutants.items():
             by_file[mutant["file"]].append((number, mutant))
         command = ["git", "ls-files", "-co", "--exclude-standard", *COPIED]
@@ -70,6 +75,9 @@ class Copy:
                 self.written.add(copied)
                 if not copied.exists() or copied.read_bytes() != source.read_bytes():
                     shutil.copy(source, copied)
+                continue
+            if tests is not None and name.endswith("/Cargo.toml"):
+                manifests.append(name)
                 continue
             text = source.read_text()
             if name in by_file:
@@ -86,12 +94,15 @@ class Copy:
         for path in self.tree.rglob("*.rs"):
             if path not in self.written:
                 path.unlink()
+        for name in manifests:
+            copied = self.tree / name
+            self.write(copied, needed((self.root / name).read_text(), copied.parent))
         return placed
 
     def cargo(self, *arguments):
         environment = {**os.environ, "RUSTFLAGS": "--cap-lints=allow", "CARGO_INCREMENTAL": "0"}
         environment.pop("RUSTC_WORKSPACE_WRAPPER", None)
-        how = ["--locked", "--message-format=json", "--target-dir", self.target]
+        how = [*self.locked, "--message-format=json", "--target-dir", self.target]
         run = subprocess.run(["cargo", *arguments, *how], cwd=self.tree, env=environment,
                              capture_output=True, text=True)
         lines = [json.loads(line) for line in run.stdout.splitlines() if line.startswith("{")]
@@ -153,6 +164,18 @@ class Copy:
                     target = "lib" if kind == "lib" else line["target"]["name"]
                     programs[package, target] = Path(line["executable"])
         return programs
+
+
+def needed(manifest, folder):
+    """A manifest without what only tests would need that are not in this folder."""
+    sources = "\n".join(path.read_text() for path in folder.rglob("*.rs"))
+    head, section, rest = manifest.partition("[dev-dependencies]\n")
+    lines, more, behind = rest.partition("\n[")
+    def is_named(line):
+        name = re.match(r"[\w-]+", line)
+        return not name or re.search(rf"\b{name[0].replace('-', '_')}\b", sources)
+    kept = "\n".join(line for line in lines.split("\n") if is_named(line))
+    return head + section + kept + more + behind
 
 
 def is_in_function(mutant, line):
