@@ -76,10 +76,10 @@ test: export PACKAGES = $(PYTHON_PACKAGES)
 test: ## everything that CI runs: lints, all tests, half a minute of fuzzing, packages, Python, the browser test
 	$(MAKE) -j3 linted-tests built-tests
 
-# Clippy's driver stands in for the compiler of our crates, so that what is compiled to be tested is linted
-# by the way: `make check` alone takes as long as compiling half of it. `--all-targets` would compile the tests that the
+# Clippy's driver stands in for the compiler of our crates (tests/compile.sh), so that what is compiled to be tested is
+# linted by the way: `make check` alone takes as long as compiling half of it. `--all-targets` would compile the tests that the
 # library of the engine does not have, all schemes among them.
-linted-tests: export RUSTC_WORKSPACE_WRAPPER := clippy-driver
+linted-tests: export RUSTC_WORKSPACE_WRAPPER := $(abspath tests/compile.sh)
 linted-tests: export RUSTFLAGS := -D warnings
 linted-tests:
 	$(CARGO) fmt --all --check
@@ -90,8 +90,8 @@ linted-tests:
 # What needs the program alone runs beside the tests of the crates, whose compilation takes longer than the program's.
 # Much of it waits for others (a browser, a server, a package from afar): three steps at a time keep two cores busy.
 built-tests: build
-	$(MAKE) made-pages notebooks-test book-test clients cost memory
 	$(MAKE) package
+	$(MAKE) made-pages notebooks-test book-test clients cost memory
 
 # Where all run side by side nobody opens a page that is not written yet.
 made-pages: demo quick
