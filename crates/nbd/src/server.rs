@@ -121,7 +121,7 @@ impl Server {
             }
             std::fs::remove_file(path)?;
         }
-        let listener = UnixListener::bind(path)?;
+        let listener = listening(path)?;
         listener.set_nonblocking(true)?;
         Ok(Self::new(Listener::Unix(listener, path.into())))
     }
@@ -219,6 +219,23 @@ impl Drop for Server {
         if let Listener::Unix(_, path) = &self.listener {
             let _ = std::fs::remove_file(path);
         }
+    }
+}
+
+/// A socket that listens. The system names it before it does: whoever finds it then is refused. So it
+/// has a name beside the wanted one first, where that can be.
+fn listening(path: &Path) -> io::Result<UnixListener> {
+    let mut beside = path.as_os_str().to_owned();
+    beside.push(format!("~{}", std::process::id()));
+    let Ok(listener) = UnixListener::bind(&beside) else {
+        // What is too long beside may be short enough by itself.
+        return UnixListener::bind(path);
+    };
+    let named = std::fs::hard_link(&beside, path);
+    std::fs::remove_file(&beside)?;
+    match named {
+        Ok(()) => Ok(listener),
+        Err(_) => UnixListener::bind(path),
     }
 }
 

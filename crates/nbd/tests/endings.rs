@@ -174,3 +174,32 @@ fn a_bug_of_the_export_ends_the_connection_that_met_it_and_nothing_else() {
         serving.join().expect("no panic leaves the server").unwrap();
     });
 }
+
+#[test]
+fn whoever_finds_the_socket_is_answered_and_nothing_stands_beside_it() {
+    let folder = tempfile::tempdir().unwrap();
+    for round in 0..300 {
+        let path = folder.path().join(format!("s{round}"));
+        thread::scope(|scope| {
+            let finding = scope.spawn(|| {
+                while !path.exists() {
+                    std::hint::spin_loop();
+                }
+                UnixStream::connect(&path).map(drop)
+            });
+            let server = Server::unix(&path).unwrap();
+            finding.join().unwrap().unwrap_or_else(|error| panic!("round {round}: {error}"));
+            assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
+            drop(server);
+        });
+    }
+}
+
+#[test]
+fn a_socket_may_have_the_longest_name_there_is() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("s".repeat(106 - folder.path().as_os_str().len()));
+    assert_eq!(path.as_os_str().len(), 107, "sun_path has 108 bytes, the last is 0");
+    drop(Server::unix(&path).unwrap());
+    assert!(!path.exists());
+}
