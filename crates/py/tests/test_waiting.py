@@ -32,7 +32,7 @@ def test_other_threads_go_on():
     thread = threading.Thread(target=beat)
     thread.start()
     began = time.monotonic()
-    ftlab.run("dftl", **{**SMALL, "workload": SMALL["workload"].replace("20000", "100000")})
+    ftlab.run("dftl", **{**SMALL, "workload": SMALL["workload"].replace("20000", "400000")})
     ended = time.monotonic()
     over.set()
     thread.join()
