@@ -105,7 +105,7 @@ tests: ## the tests of every crate
 test-long: export PACKAGES = $(PYTHON_PACKAGES)
 test-long: bench ## what takes longer than CI may: the benchmark's full device, packed crates compiled with nothing beside them, every cut of every variant and 100000 in long runs of each family, machines that fail under a drive, intervals of many calibrations, all of the real traces under every scheme, pages at all widths, a quarter of an hour of fuzzing
 	FTLAB_ALL_CUTS=1 $(SMALL_DEVICES) $(CARGO) test --locked -p ftlab-engine --test conformance -- --show-output
-	FTLAB_ALL_CUTS=1 $(CARGO) test --locked -p ftlab --test cli -- tail::trace_events_are_those_of_the_probe tail::the_slowest_are_those_of_the_rows real_traces::
+	FTLAB_ALL_CUTS=1 $(CARGO) test --locked -p ftlab --test cli -- tail::trace_events_are_those_of_the_probe tail::the_slowest_are_those_of_the_rows real_traces:: requests::sums_over_rows_are_the_totals_and_both_formats_agree
 	$(CARGO) test --locked -p ftlab-drive --lib -- --ignored
 	$(CARGO) test --locked -p ftlab-lab --test lab -- --ignored
 	tests/packages.sh --alone
