@@ -228,3 +228,6 @@ fn supersede(
     }
     engine.logs.set(lpn, slot);
 }
+
+#[cfg(test)]
+mod tests;

@@ -329,14 +329,16 @@ mod tests {
         let (mut board, mut checkpoints) = device();
         assert_eq!((checkpoints.sequence(), checkpoints.newest_pages()), (0, vec![]));
         take(&mut board, &mut checkpoints, 500, &[0, 1, 2]);
+        assert_eq!(checkpoints.newest_pages(), [], "not complete, and the first");
         assert_eq!((superseded(&mut checkpoints), checkpoints.sequence()), (vec![], 1));
         checkpoints.moved(checkpoints.logical(1), Ppn(3));
-        assert_eq!(checkpoints.newest_pages(), [0, 3, 2].map(Ppn));
+        checkpoints.moved(checkpoints.logical(2), Ppn(9));
+        assert_eq!(checkpoints.newest_pages(), [0, 3, 9].map(Ppn));
         take(&mut board, &mut checkpoints, 600, &[3, 4]);
-        assert_eq!(checkpoints.newest_pages(), [0, 3, 2].map(Ppn), "the newer has a page to come");
+        assert_eq!(checkpoints.newest_pages(), [0, 3, 9].map(Ppn), "the newer has a page to come");
         assert_eq!(checkpoints.sequence(), 4, "four pages were programmed before it began");
         checkpoints.written(2, Ppn(5));
-        assert_eq!(superseded(&mut checkpoints), [2, 3, 0].map(Ppn));
+        assert_eq!(superseded(&mut checkpoints), [9, 3, 0].map(Ppn));
         assert_eq!(checkpoints.newest_pages(), [3, 4, 5].map(Ppn));
     }
 

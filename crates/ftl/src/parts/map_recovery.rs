@@ -381,6 +381,9 @@ fn read_map(
 }
 
 #[cfg(test)]
+mod replay_tests;
+
+#[cfg(test)]
 mod tests {
     use super::*;
     use crate::settings::SharedSettings;

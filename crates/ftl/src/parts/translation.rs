@@ -321,5 +321,7 @@ mod tests {
         assert_eq!(board.nand().payload(page)[3..9], [0, 42, 61, 72, 80, 0]);
         assert_eq!((map.astray(), level(&board)), (1, Some(1)), "that of translation page 0");
         assert_eq!(map.entry(&board, Lpn(100)), Some(Ppn(90)));
+        map.moved(1, Ppn(200));
+        assert_eq!([0, 1].map(|part| map.location(part)), [None, Some(Ppn(200))]);
     }
 }
