@@ -292,6 +292,9 @@ impl BlockSupply {
 }
 
 #[cfg(test)]
+mod return_tests;
+
+#[cfg(test)]
 mod tests {
     use super::*;
     use ftlab_flash::settings::Groups as _;
@@ -371,13 +374,14 @@ mod tests {
         assert_eq!(taken.map(|taken| taken.expect("eight are free").0.0), [0, 1, 2]);
     }
 
-    /// Two planes of four blocks, by block; in the second one block 5 has no erase and lies still
-    /// while others are erased five times.
-    fn levelled() -> (Board, BlockSupply) {
+    /// Two planes of four blocks, by block; in the second one block 5, or another one, has no erase
+    /// and lies still while others are erased five times. There are fewer logical blocks.
+    fn levelled(still: u32) -> (Board, BlockSupply) {
         let mut config = SharedSettings::default();
         let pairs = [
             ("device.planes", "2"),
             ("device.blocks_per_plane", "4"),
+            ("device.logical_bytes", "256KiB"),
             ("wear.policy", "static"),
             ("wear.spread", "2"),
         ];
@@ -389,31 +393,33 @@ mod tests {
             supply.take(&board, PlaneId(1), Need::Merge, When::START).expect("four are free").0
         });
         assert_eq!(taken.map(|block| block.0), [4, 5, 6]);
-        supply.placed(board.nand(), BlockId(5));
+        supply.placed(board.nand(), BlockId(still));
+        let worn = if still == 6 { BlockId(5) } else { BlockId(6) };
         for _ in 0..5 {
             let (role, cause) = (BlockRole::Data, Cause::Merge);
-            let done = supply.release(&mut board, BlockId(6), role, cause, When::START);
+            let done = supply.release(&mut board, worn, role, cause, When::START);
             assert!(done.is_ok());
             let taken = supply.take(&board, PlaneId(1), Need::Wear, When::START);
-            assert_eq!(taken.expect("one was released").0, BlockId(6));
+            assert_eq!(taken.expect("one was released").0, worn);
         }
-        let done =
-            supply.release(&mut board, BlockId(6), BlockRole::Data, Cause::Merge, When::START);
+        let done = supply.release(&mut board, worn, BlockRole::Data, Cause::Merge, When::START);
         assert!(done.is_ok());
         (board, supply)
     }
 
     #[test]
     fn what_was_removed_from_the_second_plane_is_not_due_there() {
-        let (board, mut supply) = levelled();
-        assert_eq!(supply.due_block(board.nand(), PlaneId(1)), Some(BlockId(5)));
-        supply.removed(board.nand(), BlockId(5));
-        assert_eq!(supply.due_block(board.nand(), PlaneId(1)), None);
+        for still in [5, 6] {
+            let (board, mut supply) = levelled(still);
+            assert_eq!(supply.due_block(board.nand(), PlaneId(1)), Some(BlockId(still)));
+            supply.removed(board.nand(), BlockId(still));
+            assert_eq!(supply.due_block(board.nand(), PlaneId(1)), None);
+        }
     }
 
     #[test]
     fn nothing_is_due_while_the_last_free_block_is_the_only_one() {
-        let (board, mut supply) = levelled();
+        let (board, mut supply) = levelled(5);
         for left in (1..6).rev() {
             let due = supply.due_block(board.nand(), PlaneId(1));
             assert_eq!(due, Some(BlockId(5)), "{} are free", left + 1);

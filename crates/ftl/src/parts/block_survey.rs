@@ -321,6 +321,15 @@ mod tests {
         assert_eq!((roles.logs[0].home, roles.logs[0].owner), (None, None));
     }
 
+    /// Of logical block 1 alone, but not one page at its place: as a data block it would give page 4
+    /// for page 5.
+    #[test]
+    fn pages_of_one_logical_block_at_other_places_are_a_log_block() {
+        let roles = survey(&[(1, 0, 5, Log), (1, 1, 4, Log)]);
+        assert_eq!((roles.data.len(), logs(&roles)), (0, vec![1]));
+        assert_eq!((roles.logs[0].home, roles.logs[0].owner), (None, Some(Lbn(1))));
+    }
+
     #[test]
     fn a_complete_log_block_is_a_data_block_whatever_its_pages_were_written_as() {
         let full: Vec<_> = (0..4).map(|offset| (1, offset, 4 + offset, Log)).collect();

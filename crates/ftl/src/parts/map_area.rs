@@ -346,6 +346,7 @@ mod tests {
         assert_eq!(MapArea::payload_pages(geometry, ENTRIES), 6, "each, and its successor");
         assert_eq!(MapArea::blocks(geometry, ENTRIES), 4, "six pages, and two blocks more");
         assert_eq!(MapArea::directory_bytes(geometry, ENTRIES), 4 * (3 + 3));
+        assert_eq!(MapArea::blocks(geometry, 5 * 128), 5, "ten pages, and two blocks more");
         let area = MapArea::new(geometry, ENTRIES);
         assert_eq!([127, 128, 299].map(|entry| area.part_of(entry)), [0, 1, 2]);
         assert_eq!(

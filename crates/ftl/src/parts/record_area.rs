@@ -77,3 +77,57 @@ impl RecordArea {
         self.area.resume(nand, block);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::settings::SharedSettings;
+    use ftlab_flash::settings::Groups as _;
+    use ftlab_flash::units::Lpn;
+
+    /// 10,000 pages of 512 bytes, whose trims three records of 4,032 bits tell; blocks of four.
+    fn device() -> (Board, BlockSupply) {
+        let mut config = SharedSettings::default();
+        let pairs = [("device.page_bytes", "512"), ("device.pages_per_block", "4")];
+        pairs.iter().for_each(|(key, value)| config.set(key, value).expect("legal"));
+        config.device.set_capacity(10_000 * 512, 0);
+        config.device.blocks_per_plane = 2600;
+        let board = Board::new(&config, 1, 16);
+        let supply = BlockSupply::new(&board, &config);
+        (board, supply)
+    }
+
+    /// A block for three records, one for those that replace them, and one more.
+    #[test]
+    fn the_area_has_room_for_two_records_a_segment_and_a_block() {
+        let (board, _) = device();
+        assert_eq!(RecordArea::blocks(board.geometry()), 3);
+        assert_eq!(RecordArea::ram_bytes(board.geometry()), 12);
+    }
+
+    /// Trims of two segments are flushed, then one of the first again: three pages. Behind a power
+    /// cut the block with the live ones is gone on with.
+    #[test]
+    fn records_are_appended_before_and_behind_a_power_cut() {
+        let (mut board, mut supply) = device();
+        let mut area = RecordArea::new(board.geometry());
+        let mut trims = TrimRecords::new(board.geometry());
+        for lpns in [&[3, 5000][..], &[4]] {
+            lpns.iter().for_each(|&lpn| trims.trim(Lpn(lpn)));
+            let flushed = area.flush(&mut board, &mut supply, &mut trims, When::START);
+            assert!(flushed.is_ok_and(|done| done != When::START));
+        }
+        assert_eq!((area.blocks_in_use(), board.meter().programs(Cause::Trim)), (1, 3));
+        let records = [0, 1].map(|segment| trims.location(segment).expect("it was flushed"));
+        let block = board.geometry().block_of(records[0]);
+        assert_eq!(board.nand().valid_pages(block), 2, "the first record was replaced");
+        let mut area = RecordArea::new(board.geometry());
+        area.resume(board.nand(), block);
+        assert_eq!(area.blocks_in_use(), 1);
+        trims.trim(Lpn(9999));
+        let flushed = area.flush(&mut board, &mut supply, &mut trims, When::START);
+        assert!(flushed.is_ok());
+        let third = trims.location(2).expect("it was flushed");
+        assert_eq!((third.0, area.blocks_in_use()), (records[0].0 + 1, 1), "the next page");
+    }
+}

@@ -277,6 +277,12 @@ impl SpareMap {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::settings::SharedSettings;
+    use ftlab_flash::board::nand::state::PageKind;
+    use ftlab_flash::meter::Cause;
+    use ftlab_flash::request::{PageIo, RequestShape};
+    use ftlab_flash::settings::Groups as _;
+    use ftlab_flash::units::Tag;
 
     /// 8 blocks of 64 pages: three levels of eight. 16 + 2 blocks have 1152 pages, so 11 bits.
     #[test]
@@ -325,5 +331,104 @@ mod tests {
         assert_eq!(held(&map), [(1, 6), (1, 72)]);
         map.set_loaded(0, 64);
         assert_eq!((map.use_slot(0), held(&map)), (1, vec![(0, 64)]), "group 2 made way");
+    }
+
+    /// Two groups of eight pages, which have a directory (piece 0), two middle directories (1, 2)
+    /// and four page tables (3 to 6) each. Memory holds the pieces of one group.
+    fn device() -> (Board, SpareMap) {
+        let mut config = SharedSettings::default();
+        let pairs = [("device.pages_per_block", "4"), ("device.blocks_per_plane", "8")];
+        pairs.iter().for_each(|(key, value)| config.set(key, value).expect("legal"));
+        let board = Board::new(&config, 1, 8);
+        let layout = Layout::new(8, 32);
+        assert_eq!((layout.table, layout.middle, layout.directory, layout.pieces()), (2, 2, 2, 7));
+        (board, SpareMap::new(layout, 2, 1, None))
+    }
+
+    /// The host writes this page, and its pieces with it.
+    fn write(board: &mut Board, map: &mut SpareMap, lpn: u32, ppn: u32) {
+        let (lpn, ppn) = (Lpn(lpn), Ppn(ppn));
+        let request = RequestShape { first_lpn: lpn, pages: 1, index: 0, sectors: 4, hint: None };
+        let io = PageIo { lpn, sectors: u64::MAX, cause: Cause::Host, data: Tag(1), request };
+        let done = board.program_update(ppn, None, &io, PageKind::Data, When::START);
+        assert!(done.is_ok());
+        map.programmed(lpn, ppn);
+    }
+
+    /// Pages 0, 1, 2 and 4 of the first group at 0, 1, 2 and 3; page 8 of the second at 8.
+    fn written() -> (Board, SpareMap) {
+        let (mut board, mut map) = device();
+        for (lpn, ppn) in [(0, 0), (1, 1), (2, 2), (4, 3), (8, 8)] {
+            write(&mut board, &mut map, lpn, ppn);
+        }
+        (board, map)
+    }
+
+    /// Where the pieces of a group lie.
+    fn homes(map: &SpareMap, group: u32) -> [Option<u32>; 7] {
+        [0, 1, 2, 3, 4, 5, 6].map(|piece| map.home(group, piece).map(|ppn| ppn.0))
+    }
+
+    const FIRST: [Option<u32>; 7] = [Some(3), Some(2), Some(3), Some(1), Some(2), Some(3), None];
+    const SECOND: [Option<u32>; 7] = [Some(8), Some(8), None, Some(8), None, None, None];
+
+    #[test]
+    fn a_piece_lies_with_the_page_of_its_range_that_was_programmed_last() {
+        let (board, map) = written();
+        assert_eq!((homes(&map, 0), homes(&map, 1)), (FIRST, SECOND));
+        assert_eq!(map.self_check(&board), Ok(()));
+    }
+
+    /// How many spare areas are read for a page, and whether that took time.
+    fn reads(board: &mut Board, map: &mut SpareMap, lpn: u32) -> u64 {
+        let before = board.meter().reads(Cause::Translate);
+        let hits = board.meter().events(Event::SpareMapHits);
+        let done = map.lookup(board, Lpn(lpn), When::START).expect("nothing fails");
+        let count = board.meter().reads(Cause::Translate) - before;
+        assert_eq!(board.meter().events(Event::SpareMapHits) - hits, u64::from(count == 0));
+        assert!(count == 0 || done != When::START);
+        count
+    }
+
+    /// The second group was used last. Of page 1 directory, middle directory and page table lie with
+    /// three pages; with the first of them lies what page 4 needs, with the second what page 2 does.
+    /// The page table of page 7 was never written.
+    #[test]
+    fn a_look_up_reads_what_memory_does_not_hold_of_the_pages_pieces() {
+        let (mut board, mut map) = written();
+        assert_eq!(reads(&mut board, &mut map, 8), 0, "memory has them since they were written");
+        assert_eq!(reads(&mut board, &mut map, 1), 3);
+        assert_eq!([4, 2, 0, 7].map(|lpn| reads(&mut board, &mut map, lpn)), [0; 4]);
+        assert_eq!(reads(&mut board, &mut map, 8), 1, "all three lie together");
+        assert_eq!(reads(&mut board, &mut map, 2), 2, "the first group has left");
+        assert_eq!(board.meter().events(Event::SpareMapLookups), 8);
+    }
+
+    /// Block 0 is about to be erased; directory and middle directory lie with page 6 in block 1 by
+    /// then.
+    #[test]
+    fn pieces_that_lie_in_an_erased_block_are_read_no_more() {
+        let (mut board, mut map) = written();
+        write(&mut board, &mut map, 6, 4);
+        map.forget_block(&board, BlockId(0));
+        let left = [Some(4), None, Some(4), None, None, None, Some(4)];
+        assert_eq!((homes(&map, 0), homes(&map, 1)), (left, SECOND));
+        assert_eq!(map.self_check(&board), Ok(()));
+    }
+
+    /// In whatever order a scan finds the pages.
+    #[test]
+    fn after_a_power_cut_the_youngest_page_of_its_range_has_a_piece() {
+        let pages = [(0, 0), (1, 1), (2, 2), (4, 3), (8, 8)];
+        for backwards in [false, true] {
+            let (board, before) = written();
+            let mut map = SpareMap::new(before.layout, 2, 1, None);
+            let mut pages = pages;
+            if backwards {
+                pages.reverse();
+            }
+            pages.iter().for_each(|&(lpn, ppn)| map.found(&board, Lpn(lpn), Ppn(ppn)));
+            assert_eq!((homes(&map, 0), homes(&map, 1)), (FIRST, SECOND), "{backwards}");
+        }
     }
 }

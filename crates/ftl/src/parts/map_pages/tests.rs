@@ -151,3 +151,24 @@ fn pages_that_defer_to_flash_know_what_has_changed() {
         assert_eq!(pages.dirty_pages(), copies.dirty_pages());
     }
 }
+
+/// Entry 3 of a page in memory changes twice, and beside it entry 4 has changed. What memory said
+/// before is told; where that is left to flash, that flash knows.
+#[test]
+fn an_entry_that_changes_tells_what_it_was() {
+    for defers in [false, true] {
+        let (board, translation, pages, _) = three_pages();
+        let mut pages = if defers {
+            let mut empty = MapPages::new(board.geometry(), 4).deferring();
+            let _ = empty.insert(&board, &translation, 0, When::START);
+            empty
+        } else {
+            pages
+        };
+        let first = pages.exchange(Lpn(4), Some(Ppn(40)));
+        let before = [30, 31].map(|ppn| pages.exchange(Lpn(3), Some(Ppn(ppn))));
+        let nowhere = if defers { Known::AsOnFlash } else { Known::Entry(None) };
+        assert_eq!((first, before), (nowhere, [nowhere, Known::Entry(Some(Ppn(30)))]), "{defers}");
+        assert_eq!(pages.look(Lpn(3)), Known::Entry(Some(Ppn(31))));
+    }
+}
