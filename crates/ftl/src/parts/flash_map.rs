@@ -314,6 +314,9 @@ impl FlashMap {
 }
 
 #[cfg(test)]
+mod memory_tests;
+
+#[cfg(test)]
 mod tests {
     use super::*;
     use crate::parts::block_supply::Need;

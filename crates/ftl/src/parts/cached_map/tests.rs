@@ -1,6 +1,8 @@
 //! What a map tells collection, and what it makes of pages that collection moves, whatever its
 //! cache is.
 
+mod written;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::*;

@@ -1,0 +1,114 @@
+//! What is written of the map, and what a write says of what it supersedes.
+
+use super::*;
+
+/// A translation page, a record of trims and a page of a checkpoint.
+#[test]
+fn pages_of_the_map_are_where_collection_moved_them() {
+    let mut bench = Bench::<false>::new();
+    let _ = bench.map.checkpoints.begin(bench.board.nand(), [].into_iter(), [[7]].into_iter());
+    bench.map.checkpoints.written(0, Ppn(40));
+    assert_eq!(bench.map.checkpoints.next_superseded(), None, "it is complete");
+    let first = bench.map.checkpoints.logical(0);
+    let kinds = [(PageKind::Map, 1), (PageKind::TrimRecord, 0), (PageKind::Checkpoint, first)];
+    for (new, (kind, logical)) in (50..).map(Ppn).zip(kinds) {
+        let (old, done) = (Ppn(40), Moment::START);
+        bench.map.moved(&mut bench.board, Moved { logical, kind, old, new, done, newer: false });
+    }
+    assert_eq!(bench.map.translation.location(1), Some(Ppn(50)));
+    assert_eq!(bench.map.trims.location(0), Some(Ppn(51)));
+    assert_eq!(bench.map.checkpoints.newest_pages(), [Ppn(52)]);
+}
+
+#[test]
+fn an_entry_that_is_exchanged_tells_what_it_was() {
+    let mut bench = Bench::<false>::new();
+    bench.map.cache.entries.insert(3, None);
+    let exchanged = [30, 31].map(|ppn| bench.map.exchange(&bench.board, Lpn(3), Some(Ppn(ppn))));
+    assert_eq!(exchanged, [None, Some(Ppn(30))]);
+    assert_eq!(bench.map.cached(&bench.board, Lpn(3)), Some(Some(Ppn(31))));
+}
+
+/// Page 130 was on flash, in the map too, and was written again without a look-up.
+#[test]
+fn an_entry_that_is_written_back_alone_invalidates_what_it_supersedes() {
+    let mut bench = Bench::<false>::new();
+    let versions = [0, 1].map(|count| {
+        let ppn = bench.write(130);
+        bench.map.cache.change(Lpn(130), Some(ppn));
+        if count == 1 {
+            bench.map.cache.unresolved.insert(130);
+        }
+        let Bench { board, space, map } = &mut bench;
+        let _ = map.write_back(space, board, Lpn(130), HOW, When::START).expect("has room");
+        ppn
+    });
+    let is_valid = |ppn| bench.board.nand().state().is_valid(ppn);
+    assert_eq!(versions.map(is_valid), [false, true]);
+    assert_eq!(bench.on_flash(130), Some(versions[1]));
+    assert_eq!(bench.map.cache.unresolved(), 0);
+    assert_eq!(bench.board.meter().events(Event::DeferredInvalidations), 1);
+}
+
+/// Pages 3 and 4 of translation page 0, and 520 of page 4.
+#[test]
+fn every_changed_entry_is_written_back_a_translation_page_at_a_time() {
+    let mut bench = Bench::<false>::new();
+    [3, 4, 520].into_iter().for_each(|lpn| bench.map.cache.change(Lpn(lpn), Some(Ppn(lpn + 7))));
+    let Bench { board, space, map } = &mut bench;
+    let written = map.write_back_all(space, board, Cause::Recover, When::START);
+    assert_ne!(written.expect("there is room"), When::START);
+    assert!(map.lazy_copying, "as before");
+    assert_eq!(bench.operations(Cause::Recover), (2, 2));
+    let found = [3, 4, 520].map(|lpn| bench.on_flash(lpn).map(|ppn| ppn.0));
+    assert_eq!(found, [Some(10), Some(11), Some(527)]);
+    assert!(bench.map.cache.changed.is_empty());
+}
+
+/// What has changed of a page that is written as a whole is written with it.
+#[test]
+fn a_translation_page_that_is_written_anyway_says_what_has_changed() {
+    let mut bench = Bench::<false>::new();
+    bench.map.cache.change(Lpn(130), Some(Ppn(7)));
+    let Bench { board, space, map } = &mut bench;
+    let _ = map.rewrite_whole_part(space, board, 1, HOW, When::START).expect("there is room");
+    assert_eq!(bench.on_flash(130), Some(Ppn(7)));
+    assert!(bench.map.cache.changed.is_empty());
+    assert_eq!(bench.operations(Cause::Translate), (0, 1));
+}
+
+/// Translation page 1 alone was written.
+#[test]
+fn a_copy_of_the_directory_says_where_translation_pages_are() {
+    let mut bench = Bench::<false>::new();
+    bench.map.cache.change(Lpn(130), Some(Ppn(7)));
+    let Bench { board, space, map } = &mut bench;
+    let _ = map.write_whole_part(space, board, 1, HOW, When::START).expect("there is room");
+    let at = map.translation.location(1).expect("it was written").0;
+    let open: Vec<u32> = space.open_blocks().map(|block| block.0).collect();
+    let saved = map.save_directory(space, board, When::START).expect("there is room");
+    assert_ne!(saved, When::START);
+    let [page] = bench.map.checkpoints.newest_pages()[..] else { panic!("one page is enough") };
+    let words = bench.board.nand().payload(page);
+    // Sequence (2), pages, length of the body: how many blocks are open and which, the directory.
+    let header = [1, 2 + 5, 1, open[0]];
+    assert_eq!((open.len(), &words[2..6]), (1, &header[..]));
+    assert_eq!(words[6..11], [0, at + 1, 0, 0, 0]);
+}
+
+#[test]
+fn a_record_of_trims_replaces_the_one_before() {
+    let mut bench = Bench::<false>::new();
+    let records = [3, 4].map(|lpn| {
+        bench.map.trims.trim(Lpn(lpn));
+        let Bench { board, space, map } = &mut bench;
+        let done = map.record_trims(space, board, When::START).expect("there is room");
+        assert_ne!(done, When::START);
+        assert_eq!(map.trims.next_pending(), None);
+        map.trims.location(0).expect("it was recorded")
+    });
+    let is_valid = |ppn| bench.board.nand().state().is_valid(ppn);
+    assert_eq!(records.map(is_valid), [false, true]);
+    // The pages' bits, behind a sequence number of two words.
+    assert_eq!(bench.board.nand().payload(records[1])[1..4], [0, 1 << 3 | 1 << 4, 0]);
+}
