@@ -163,6 +163,30 @@ mod tests {
         assert_eq!(SAVED.payload_pages(&config), 82 + 10 + 16 + 18);
     }
 
+    /// A checkpoint says which blocks are open, three in each of 64 planes, and how many: two pages
+    /// of 124 words.
+    #[test]
+    fn a_checkpoint_has_room_for_the_open_blocks_of_every_plane() {
+        let planes = [("device.planes", "1"), ("device.channels", "8"), ("device.dies", "8")];
+        assert_eq!(PLAIN.payload_pages(&config(&planes)), 82 + 10 + 16 + 4);
+    }
+
+    /// 800 blocks of 16 pages; a bit for each of 10,000 pages that can be trimmed and 5 bytes for
+    /// each of three records. A scheme without checkpoints needs no buffer for one.
+    #[test]
+    fn memory_holds_what_every_scheme_has_behind_what_is_its_own() {
+        let config = config(&[("device.blocks_per_plane", "400")]);
+        let own = RamUse { structure: "own", bytes: 5, memory: Memory::Sram };
+        let of = |needs: &Needs| -> Vec<(&str, u64)> {
+            let found = needs.ram_use(&config, std::slice::from_ref(&own));
+            found.iter().map(|one| (one.structure, one.bytes)).collect()
+        };
+        let ours = [("own", 5), ("gtd", 316)];
+        let shared = [("valid_counts", 1600), ("valid_bitmap", 1600), ("trim_records", 1250 + 15)];
+        assert_eq!(of(&PLAIN), [&ours[..], &shared].concat());
+        assert_eq!(of(&SAVED), [&ours[..], &[("checkpoint_buffer", 4000)], &shared].concat());
+    }
+
     /// Of each plane: 313 blocks of data (314 with those superseded), 3 of the map (4 with
     /// checkpoints), one more, and what collection needs: its threshold of three, three frontiers
     /// and a spare.

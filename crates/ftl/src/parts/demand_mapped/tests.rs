@@ -1,5 +1,7 @@
 //! What leaves a map cache, what a power cut leaves of it, and what settings make of a device.
 
+mod requests;
+
 use super::*;
 use crate::parts::cmt::CachePolicyKind;
 use ftlab_flash::request::RequestShape;
