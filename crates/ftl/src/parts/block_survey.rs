@@ -321,8 +321,8 @@ mod tests {
         assert_eq!((roles.logs[0].home, roles.logs[0].owner), (None, None));
     }
 
-    /// Of logical block 1 alone, but not one page at its place: as a data block it would give page 4
-    /// for page 5.
+    /// Of logical block 1 alone, but not one page at its place: as a data block it would give page
+    /// 4 for page 5.
     #[test]
     fn pages_of_one_logical_block_at_other_places_are_a_log_block() {
         let roles = survey(&[(1, 0, 5, Log), (1, 1, 4, Log)]);

@@ -390,9 +390,9 @@ mod tests {
         count
     }
 
-    /// The second group was used last. Of page 1 directory, middle directory and page table lie with
-    /// three pages; with the first of them lies what page 4 needs, with the second what page 2 does.
-    /// The page table of page 7 was never written.
+    /// The second group was used last. Of page 1 directory, middle directory and page table lie
+    /// with three pages; with the first of them lies what page 4 needs, with the second what page 2
+    /// does. The page table of page 7 was never written.
     #[test]
     fn a_look_up_reads_what_memory_does_not_hold_of_the_pages_pieces() {
         let (mut board, mut map) = written();

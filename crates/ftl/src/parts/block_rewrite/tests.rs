@@ -106,8 +106,8 @@ fn a_program_that_fails_costs_a_block_and_no_page() {
     }
 }
 
-/// Pages 5 and 6 are written; the copy of page 7 fails and no other block is free. The rewrite stays
-/// as it is, and every page can be read, until a block is given back.
+/// Pages 5 and 6 are written; the copy of page 7 fails and no other block is free. The rewrite
+/// stays as it is, and every page can be read, until a block is given back.
 #[test]
 fn a_rewrite_that_finds_no_block_for_the_rest_waits_for_one() {
     let (mut bench, mut rewrite) = bench(&[]);

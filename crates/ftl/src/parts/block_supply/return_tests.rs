@@ -80,8 +80,8 @@ fn after_a_power_cut_what_holds_something_valid_is_not_free_and_the_rest_is_eras
     assert!(board.nand().state().is_valid(kept));
 }
 
-/// Blocks 0 and 1 are free after one erase and three. What grows takes the least worn one, levelling
-/// the most worn; merged data takes it where the policy says that it lives long.
+/// Blocks 0 and 1 are free after one erase and three. What grows takes the least worn one,
+/// levelling the most worn; merged data takes it where the policy says that it lives long.
 #[test]
 fn the_most_worn_block_is_for_levelling_and_where_it_is_said_for_merged_data() {
     let all = [Need::Growth, Need::Merge, Need::Wear];

@@ -8,8 +8,8 @@ use ftlab_flash::units::{BlockId, PlaneId};
 
 const CAUSE: Cause = Cause::Merge;
 
-/// Three map pages of 128 entries, in blocks of four pages; the table says of every entry its number
-/// plus one and `says`.
+/// Three map pages of 128 entries, in blocks of four pages; the table says of every entry its
+/// number plus one and `says`.
 struct Bench {
     board: Board,
     supply: BlockSupply,
@@ -203,8 +203,8 @@ fn a_page_that_finds_no_block_is_kept_until_there_is_one() {
 }
 
 /// The three map pages are on flash; then the table says something else of all entries of pages 0
-/// and 1. Of page 0 memory knows that, which has changed it; page 1 is brought, and will be written;
-/// page 2 is left where it is. One that is kept is written with what the table says.
+/// and 1. Of page 0 memory knows that, which has changed it; page 1 is brought, and will be
+/// written; page 2 is left where it is. One that is kept is written with what the table says.
 #[test]
 fn the_map_catches_up_with_a_table_that_was_changed_behind_its_back() {
     let mut bench = Bench::new(3);
@@ -245,8 +245,8 @@ fn what_is_kept_is_not_brought_to_catch_up() {
     assert_eq!((bench.held(), bench.changed()), ([false, true, true], [true; 3]));
 }
 
-/// After a power cut page 0 is found and says what the table says; page 1 was never written, and the
-/// table has entries of it; of page 2 it has none.
+/// After a power cut page 0 is found and says what the table says; page 1 was never written, and
+/// the table has entries of it; of page 2 it has none.
 #[test]
 fn a_recovery_reads_what_it_finds_and_writes_what_is_missing() {
     let mut bench = Bench::new(3);

@@ -107,11 +107,11 @@ fn without_a_checkpoint_the_youngest_page_of_each_number_counts() {
     assert_eq!((found.checkpoint.sequence, &found.checkpoint.pages[..]), (0, &[][..]));
 }
 
-/// Block 0 is full of what translation page 0 says, but for two pages that were trimmed: 11, of which
-/// the checkpoint tells, and 14, whose block was erased and whose entry nobody changed. Block 1 is
-/// open when the checkpoint is taken, and holds what it tells of pages 20 and 21; the last page
-/// before it is alone in block 4, which takes no more. Behind it page 21 is written again, and 12 in
-/// block 3.
+/// Block 0 is full of what translation page 0 says, but for two pages that were trimmed: 11, of
+/// which the checkpoint tells, and 14, whose block was erased and whose entry nobody changed. Block
+/// 1 is open when the checkpoint is taken, and holds what it tells of pages 20 and 21; the last
+/// page before it is alone in block 4, which takes no more. Behind it page 21 is written again, and
+/// 12 in block 3.
 #[test]
 fn behind_a_checkpoint_only_blocks_that_were_open_or_are_younger_are_read() {
     let mut flash = Flash::new();

@@ -141,8 +141,8 @@ fn a_translation_page_is_written_as_a_whole_whether_it_has_changed_or_not() {
     assert_eq!(on_flash(&base, &board, [129, 130]), [629, 0], "the second came behind both");
 }
 
-/// Flash says where pages 130 and 132 are. They were written again, and page 131 for the first time,
-/// 130 and 131 without a look-up: of these the version on flash counts as valid still.
+/// Flash says where pages 130 and 132 are. They were written again, and page 131 for the first
+/// time, 130 and 131 without a look-up: of these the version on flash counts as valid still.
 #[test]
 fn superseded_pages_count_as_valid_where_a_write_did_not_look_them_up() {
     let (mut board, mut base) = device(&settings(&[]));
