@@ -172,3 +172,28 @@ fn an_entry_that_changes_tells_what_it_was() {
         assert_eq!(pages.look(Lpn(3)), Known::Entry(Some(Ppn(31))));
     }
 }
+
+/// Flash says that all pages of translation page 0 are at 9, of page 1 where the first and the last
+/// are, and nothing of page 2, which takes the place of page 0.
+#[test]
+fn a_page_is_taken_in_as_flash_has_it_until_there_is_no_place() {
+    let (board, _, _, _) = three_pages();
+    let mut pages = MapPages::new(board.geometry(), 2);
+    let mut words = [0; 128];
+    (words[0], words[127]) = (500 + 1, 600 + 1);
+    let zero = pages.insert_words(0, Some(&[9 + 1; 128]), When::START);
+    assert!(!pages.is_full(), "a place is left");
+    let one = pages.insert_words(1, Some(&words), When::START);
+    assert!(pages.is_full() && pages.len() == 2);
+    let known = |pages: &MapPages, lpns: [u32; 4]| lpns.map(|lpn| pages.entry(Lpn(lpn)));
+    let nine = Some(Some(Ppn(9)));
+    let of_one = [Some(Some(Ppn(500))), Some(None), Some(None), Some(Some(Ppn(600)))];
+    assert_eq!(known(&pages, [0, 1, 126, 127]), [nine; 4]);
+    assert_eq!(known(&pages, [128, 129, 254, 255]), of_one);
+    pages.remove(zero);
+    assert!(!pages.is_full());
+    assert_eq!(pages.insert_words(2, None, When::START), zero);
+    assert_eq!(known(&pages, [256, 257, 382, 383]), [Some(None); 4], "it was never written");
+    assert_eq!(known(&pages, [128, 129, 254, 255]), of_one);
+    assert_eq!((pages.find(0), pages.find(1)), (None, Some(one)));
+}
