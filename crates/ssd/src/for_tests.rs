@@ -36,6 +36,8 @@ pub const HOST_MEMORY: u32 = 128;
 pub const TIGHT: u32 = 256;
 /// It does nothing in gaps that it is given.
 pub const LAZY: u32 = 512;
+/// It makes room for what is due at once, again and again, and moves nothing.
+pub const CLEARS: u32 = 1024;
 
 #[derive(Clone)]
 pub struct Toy<const TRAITS: u32> {
@@ -44,6 +46,8 @@ pub struct Toy<const TRAITS: u32> {
     pub changed: u64,
     /// Pages that it says share one.
     pub shared: u64,
+    /// How often it made room.
+    pub cleared: u64,
     pcm: Vec<u32>,
 }
 
@@ -133,7 +137,7 @@ impl<const TRAITS: u32> Scheme for Toy<TRAITS> {
         let entries = zeroed(board.geometry().logical_pages as usize);
         let table = Table { entries };
         let base = PageMapped::new(board, config, threshold(config), table, seed);
-        Ok(Toy { base, changed: 0, shared: 0, pcm: Self::memory() })
+        Ok(Toy { base, changed: 0, shared: 0, cleared: 0, pcm: Self::memory() })
     }
 
     fn read(&mut self, board: &mut Board, io: &PageIo, after: When) -> Result<(When, Tag), Fault> {
@@ -186,8 +190,15 @@ impl<const TRAITS: u32> Scheme for Toy<TRAITS> {
         if TRAITS & LAZY != 0 { Ok(None) } else { self.base.idle(board, after) }
     }
 
+    fn refresh_at_once(&mut self, board: &mut Board, after: When) -> Result<Option<When>, Fault> {
+        if TRAITS & CLEARS != 0 {
+            self.cleared += 1;
+            return Ok(Some(after));
+        }
+        self.base.refresh_at_once(board, after)
+    }
+
     forward!(base: flush, locate, room);
-    forward!(base: refresh_at_once);
     forward!(base.space: measuring_begins, self_check);
 
     fn power_off(self) -> Self::Survivor {}
@@ -202,7 +213,7 @@ impl<const TRAITS: u32> Scheme for Toy<TRAITS> {
         let table = |_: &mut Board, entries, when| (Table { entries }, when);
         let how = (threshold(config), seed);
         let (base, when) = PageMapped::recover(board, config, how, table, after)?;
-        Ok((Toy { base, changed: 0, shared: 0, pcm: Self::memory() }, when))
+        Ok((Toy { base, changed: 0, shared: 0, cleared: 0, pcm: Self::memory() }, when))
     }
 }
 

@@ -95,7 +95,7 @@ impl RandomLog {
         victim: LogVictim,
         (number, stripes): (u32, u32),
     ) -> Self {
-        let stripe = Some(Stripe { turn: number % nand.geometry().planes(), stripes });
+        let stripe = Some(Stripe { turn: number, stripes });
         RandomLog { stripe, ..RandomLog::new(nand, limit, victim) }
     }
 

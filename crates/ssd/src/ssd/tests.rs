@@ -2,7 +2,9 @@
 //! take, what is counted, and what an audit finds.
 
 use super::*;
-use crate::for_tests::{CONTENT, DIVIDES, IN_HOST, IN_PCM, LAZY, TIGHT, Toy, at, config, request};
+use crate::for_tests::{
+    CLEARS, CONTENT, DIVIDES, IN_HOST, IN_PCM, LAZY, TIGHT, Toy, at, config, request,
+};
 use crate::host::LongestQueue;
 use ftlab_flash::board::nand::state::PageKind;
 use ftlab_flash::meter::Event;
@@ -345,6 +347,7 @@ fn a_page_in_the_buffer_is_read_from_there() {
     done(&mut device, page(Op::Write, 0));
     done(&mut device, flush());
     done(&mut device, page(Op::Write, 0));
+    assert_eq!(device.version_of(Lpn(0)), (Tag(2), false), "it is not lost");
     let read = done(&mut device, at(10_000_000, page(Op::Read, 0)));
     assert_eq!(device.versions_found(), [Tag(2)]);
     assert_eq!(read.completed, 10_000_000, "no flash is read");

@@ -1,5 +1,6 @@
 use super::block_map::BlockMapKind;
 use super::*;
+use crate::parts::framed_map::FrameSizes;
 use crate::parts::log_bench_tests::{Bench, is_not_before};
 use ftlab_flash::board::nand::state::PageKind;
 
@@ -155,8 +156,11 @@ fn a_block_map_on_flash_is_looked_up_for_what_is_not_in_a_log_and_written_by_mer
     let later = it.later(PlaneId(0));
     let known = it.engine.look_up_page(&mut it.board, Lpn(0), later);
     assert_eq!(known, Ok(later), "in a log");
+    let lookups = |it: &Bench| it.board.meter().events(Event::MapLookups);
+    assert_eq!(lookups(&it), 0, "the map is not asked");
     let found = it.engine.look_up_page(&mut it.board, Lpn(1), later).expect("nothing fails");
     assert!(is_not_before(found, later));
+    assert_eq!(lookups(&it), 1);
     assert!(it.engine.reclaim(&mut it.board, log, &mut (), When::START).is_ok());
     assert_eq!(it.board.meter().programs(Cause::GcMapUpdate), 2, "of two merges");
     let map = it.engine.block_map.as_ref().expect("made above");
@@ -164,6 +168,22 @@ fn a_block_map_on_flash_is_looked_up_for_what_is_not_in_a_log_and_written_by_mer
     assert_eq!(area(&it), 1);
     // The one map page is valid as well.
     it.engine.self_check(&it.board, 1).expect("no block is lost");
+}
+
+/// The map page is not in memory when logical block 1 gets its data block: it is written at once.
+#[test]
+fn a_block_map_in_frames_is_their_owners_together_with_the_block_table() {
+    let mut it = Bench::new(&[]);
+    let sizes = FrameSizes { maps: 1, data: 1 };
+    it.engine.block_map = Some(BlockMap::new(&it.board, BlockMapKind::Framed(sizes)));
+    assert_eq!(it.engine.framed().area_blocks(), 0);
+    it.in_place([4]);
+    assert_eq!(it.engine.framed().area_blocks(), 1);
+    let block = it.data_block(1).expect("written above");
+    let (map, backing) = it.engine.framed_mut();
+    assert_eq!([0, 1].map(|lbn| (backing.table)(lbn)), [0, block.0 + 1]);
+    map.admit(&it.board, &backing, 0, When::START);
+    assert_eq!(map.self_check(&it.board, &backing.table), Ok(()));
 }
 
 /// Logical block 0 and its log block lie in the first die, where nothing is under way.

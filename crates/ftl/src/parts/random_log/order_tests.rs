@@ -56,9 +56,12 @@ fn the_oldest_dead_block_comes_before_the_oldest() {
     let mut it = Bench::new(&[]);
     let mut log = RandomLog::new(it.board.nand(), 4, LogVictim::Fifo);
     append(&mut it, &mut log, 0..13);
+    let looked_at = |it: &Bench| it.board.meter().events(Event::VictimSearchSteps);
     assert_eq!(log.choose_dead_first(&mut it.board, When::START).0, 0, "none is dead");
+    assert_eq!(looked_at(&it), 3, "all that are closed");
     (4..12).for_each(|lpn| it.trim(lpn));
     assert_eq!(log.choose_dead_first(&mut it.board, When::START).0, 1);
+    assert_eq!(looked_at(&it), 3 + 2, "the oldest, and the dead one behind it");
     assert_eq!(log.choose(&mut it.board, When::START).0, 0);
 }
 

@@ -124,3 +124,35 @@ fn requests_of_many_pages_that_come_alone_take_as_long_as_under_the_other_clock(
     };
     assert_eq!(times("event"), times("call_order"));
 }
+
+/// Seven pages are loaded by a request each, two of a plane after one another; the fourth plane has
+/// five more to read, each asked for between two of them, which are none of the request's.
+#[test]
+fn a_request_waits_for_each_of_its_pages_and_for_nothing_between_them() {
+    let pairs = [
+        ("device.channels", "4"),
+        ("device.dies", "1"),
+        ("host.queue_depth", "32"),
+        ("buffer.name", "lru"),
+        ("buffer.bytes", "65536"),
+        ("buffer.cache_reads", "true"),
+    ];
+    let mut device = plain(&[&DIES[..2], &DIES[3..], &pairs].concat());
+    write_each(&mut device, 0..64);
+    device.clean_caches().expect("it works");
+    // The frames that the writes had are forgotten.
+    device.power_cycle().expect("it recovers");
+    device.start_measuring();
+    let planes = [0, 1, 2, 3, 4, 5, 6, 7, 11, 15, 19, 23, 27]
+        .map(|lpn| device.board().geometry().plane_of(place(&device, lpn)).0);
+    assert_eq!(planes, [0, 1, 2, 3, 0, 1, 2, 3, 3, 3, 3, 3, 3]);
+    let each = [3, 0, 7, 1, 11, 2, 15, 4, 19, 5, 23, 6, 27];
+    let mut each = each.map(|lpn| page(Op::Read, lpn));
+    let mut how = served(None);
+    device.submit_all(&mut each, &mut how).expect("it works");
+    let read = done(&mut device, request(Op::Read, 0, 7 * 4));
+    assert_eq!((read.admitted, read.completed), (0, 2 * READ));
+    assert_eq!(device.board().nand().clock().operations_and_inexact().1, 0);
+    device.complete_all(&mut how);
+    assert_eq!(how.completed, 7 * READ);
+}
