@@ -1,6 +1,9 @@
 //! Algorithm 2: what becomes of the block at the head of the random area, page by page or as a
 //! whole; and the early reuse of empty blocks.
 
+#[cfg(test)]
+mod tests;
+
 use crate::adapt::Adapt;
 use crate::adapt::settings::MoveMerge;
 use ftlab_flash::board::Board;

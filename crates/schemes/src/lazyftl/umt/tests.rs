@@ -55,6 +55,22 @@ fn blind_entries_are_counted() {
     }
 }
 
+/// A page was written since it was trimmed, and the GMT was told of another that is written next.
+#[test]
+fn of_trimmed_pages_the_gmt_is_told_of_those_that_are_nowhere_and_that_it_does_not_know() {
+    let sizes = Sizes { area: 2, cold: None, entries: 64, trimmed: 3, gmt_pages: 2 };
+    let mut map = LazyMap::new(&Geometry::new(&config(&[]).device), sizes);
+    let [trimmed, written, told] = [130, 131, 132].map(Lpn);
+    for (lpn, full) in [(trimmed, false), (written, false), (told, true)] {
+        map.change(lpn, None);
+        assert_eq!(map.trims_are_full(), full);
+    }
+    map.change(written, Some(Ppn(7)));
+    map.pin(told);
+    map.clean(told);
+    assert_eq!([map.next_trimmed(), map.next_trimmed()], [Some(trimmed), None]);
+}
+
 /// Pages of three GMT pages in turn: every block of four of them touches three. As soon as the area
 /// is full, a collection that opens another block of it has one of these converted; while a block
 /// of it is not yet open, none.
