@@ -1,6 +1,9 @@
 //! What a power cut leaves of the map: the out-of-band areas of all pages, the map pages, and
 //! flushed trims; or memory as it was, where it keeps its content.
 
+#[cfg(test)]
+mod tests;
+
 use crate::leaftl::map::{By, Map};
 use crate::leaftl::settings::Config;
 use ftlab_flash::board::Board;

@@ -44,6 +44,25 @@ fn what_the_gmt_is_told_of_its_page_in_memory_follows() {
     assert_eq!([page, trimmed, pinned].map(|lpn| map.has(lpn)), [true, false, true]);
 }
 
+/// Pages of three words of marks: those that the GMT is told of are found no more, the others are.
+#[test]
+fn of_pages_that_the_gmt_is_told_of_together_the_others_stay_to_be_told() {
+    let sizes = Sizes { area: 2, cold: None, entries: 64, trimmed: 16, gmt_pages: 2 };
+    let geometry = Geometry::new(&config(&[]).device);
+    let board = Board::new(&config(&[]), 1, 0);
+    let mut map = LazyMap::new(&geometry, sizes);
+    assert_eq!([0, 1].map(|part| map.held(part)), [None; 2]);
+    map.load_gmt(&board, &Translation::new(&geometry), 1, When::START);
+    assert_eq!([0, 1].map(|part| map.held(part)), [None, Some(When::START)]);
+    let pages = [100, 128, 131, 133, 190, 198, 199, 256];
+    pages.iter().for_each(|&lpn| map.change(Lpn(lpn), Some(Ppn(lpn))));
+    map.clean_places(Lpn(128), [0, 3, 62, 70].into_iter());
+    let mut left = Vec::new();
+    map.each_dirty(0..400, |lpn, ppn, _| left.push((lpn.0, ppn)));
+    assert_eq!(left, [100, 133, 199, 256].map(|lpn| (lpn, Some(Ppn(lpn)))));
+    assert_eq!(map.gmt.entry(Lpn(198)), Some(Some(Ppn(198))));
+}
+
 /// One for each page that was written without anybody having looked where its old version is.
 #[test]
 fn blind_entries_are_counted() {
