@@ -52,6 +52,8 @@
 //! # Settings
 //! `leaftl.*`, and the groups `gc` and `alloc`.
 
+#[cfg(test)]
+mod bench_tests;
 mod buffer;
 mod learning;
 mod map;

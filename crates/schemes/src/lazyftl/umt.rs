@@ -379,9 +379,10 @@ impl MapCache for LazyMap {
         // Marks of one word go together.
         let (mut word, mut marks) = (0, 0);
         places.map(|place| first.0 + place).for_each(|lpn| {
-            if lpn / 64 != word {
+            let next = lpn / 64;
+            if next != word {
                 self.marked.remove_of_word(word, marks);
-                (word, marks) = (lpn / 64, 0);
+                (word, marks) = (next, 0);
             }
             marks |= 1 << (lpn % 64);
             self.clean_in(Lpn(lpn), gmt_holds);

@@ -1,7 +1,8 @@
 use super::*;
+use crate::leaftl::bench_tests::Bench;
 use crate::leaftl::buffer::Buffer;
 use ftlab_flash::board::nand::geometry::Geometry;
-use ftlab_flash::meter::Cause;
+use ftlab_flash::meter::{Cause, Level};
 use ftlab_flash::request::RequestShape;
 use ftlab_flash::settings::Groups as _;
 use ftlab_ftl::parts::learned::{Group, Point, Scale, Tolerance, learn};
@@ -103,4 +104,42 @@ fn a_device_has_no_more_pages_than_an_intercept_tells() {
     assert_eq!(checked("16777216"), Ok(()));
     let why = checked("16777217").expect_err("a block too many");
     assert!(why.contains("1073741824 pages at most, the device has 1073741888"), "{why}");
+}
+
+/// The buffer has 16 pages. When it is full the first one of all leaves, and the next one with every
+/// page that comes; two are programmed when a page is trimmed.
+#[test]
+fn a_trim_ends_the_run_of_a_flush_if_its_pages_name_the_trimmed_one() {
+    // A page that is to come next, and one that came when it was decided which leave.
+    for (lpn, gamma, run) in [(4, "0", 2), (4, "4", 0), (100, "0", 2), (100, "4", 2)] {
+        let mut it = Bench::new(&[("leaftl.gamma", gamma)]);
+        (0..16).for_each(|page| it.write(2 * page));
+        it.write(100);
+        let fresh = |it: &Bench| it.scheme.store.map.fresh.len();
+        assert_eq!((fresh(&it), it.scheme.store.buffer.pages.len()), (2, 15));
+        it.trim(lpn);
+        assert_eq!(fresh(&it), run, "page {lpn}, gamma {gamma}");
+        it.check();
+    }
+}
+
+/// Nothing is told of a map that takes all of its memory, and no byte more.
+#[test]
+fn a_map_that_just_fits_stays_as_it_is() {
+    let mut it = Bench::new(&[("leaftl.map_bytes", "400")]);
+    (0..40).for_each(|page| it.write(12 * page));
+    it.flush();
+    let told = |it: &Bench| it.board.meter().level_now(Level::LearnedMapBytes);
+    let bytes = it.scheme.store.map.bytes;
+    assert_eq!(told(&it), Some(bytes));
+    it.board.level(Level::LearnedMapBytes, 7);
+    let fit = |it: &mut Bench, most| {
+        it.scheme.store.map.sizes.map_bytes = Some(most);
+        let _ = it.scheme.store.fit(&mut it.board, When::START).expect("nothing fails");
+        it.scheme.store.map.bytes
+    };
+    assert_eq!((fit(&mut it, bytes), told(&it)), (bytes, Some(7)));
+    let left = fit(&mut it, bytes - 1);
+    assert!(left < bytes);
+    assert_eq!(told(&it), Some(left));
 }
