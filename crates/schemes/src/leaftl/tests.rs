@@ -106,8 +106,8 @@ fn a_device_has_no_more_pages_than_an_intercept_tells() {
     assert!(why.contains("1073741824 pages at most, the device has 1073741888"), "{why}");
 }
 
-/// The buffer has 16 pages. When it is full the first one of all leaves, and the next one with every
-/// page that comes; two are programmed when a page is trimmed.
+/// The buffer has 16 pages. When it is full the first one of all leaves, and the next one with
+/// every page that comes; two are programmed when a page is trimmed.
 #[test]
 fn a_trim_ends_the_run_of_a_flush_if_its_pages_name_the_trimmed_one() {
     // A page that is to come next, and one that came when it was decided which leave.
