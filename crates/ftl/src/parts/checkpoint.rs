@@ -4,7 +4,8 @@
 //! pages, only the out-of-band areas of blocks programmed since: those that were open at the time,
 //! which the checkpoint names, and those opened later, whose first page is younger. Its pages lie
 //! in map blocks and are moved like map pages; the previous checkpoint goes when the next is
-//! complete. DFTL 2014, 3.3 asks for such a thing ("even the cached mapping table needs to be saved
+//! complete. One that finds no room for its last page is given up: the next takes its place, beside
+//! the complete one. DFTL 2014, 3.3 asks for such a thing ("even the cached mapping table needs to be saved
 //! along with the GTD") without giving it a form; the form is ours. What the words of a checkpoint
 //! mean is its owner's business.
 
@@ -25,7 +26,7 @@ pub struct Checkpoints {
     counts: [u32; 2],
     number: u32,
     sequence: u64,
-    /// Whether the checkpoint of this number is complete.
+    /// Whether the checkpoint of this number is complete, or none was taken yet.
     complete: bool,
     words_per_page: usize,
 }
@@ -42,7 +43,7 @@ impl Checkpoints {
             counts: [0, 0],
             number: 0,
             sequence: 0,
-            complete: false,
+            complete: true,
             words_per_page,
         }
     }
@@ -59,7 +60,8 @@ impl Checkpoints {
     }
 
     /// Begins a checkpoint that is true as of now, of words that come so many at a time; returns
-    /// how many pages it takes.
+    /// how many pages it takes. Where the one before was given up, it takes the place of that, whose
+    /// pages are to be invalidated first ([`Self::next_given_up`]).
     pub fn begin<const WORDS: usize>(
         &mut self,
         nand: &Nand,
@@ -67,8 +69,8 @@ impl Checkpoints {
         words: impl Iterator<Item = [u32; WORDS]>,
     ) -> u32 {
         self.sequence = nand.sequence();
+        self.number += u32::from(self.complete);
         self.complete = false;
-        self.number += 1;
         self.body.clear();
         self.body.push(0);
         for block in open {
@@ -108,17 +110,27 @@ impl Checkpoints {
         self.counts[side] = part + 1;
     }
 
+    /// A checkpoint was begun, and nothing of it is written: hands out a page to invalidate of the
+    /// one in whose place it is because that was never completed, until none is left.
+    pub fn next_given_up(&mut self) -> Option<Ppn> {
+        self.take_page(self.side())
+    }
+
     /// The checkpoint is complete: hands out a page of the previous one to invalidate, until none
     /// is left.
     pub fn next_superseded(&mut self) -> Option<Ppn> {
         self.complete = true;
-        let old = 1 - self.side();
-        let count = self.counts[old].checked_sub(1)?;
-        self.counts[old] = count;
-        unpack(self.pages[old][count as usize]).map(Ppn)
+        self.take_page(1 - self.side())
     }
 
-    /// The pages of the newest complete checkpoint; what a place that flash keeps for it would say.
+    fn take_page(&mut self, side: usize) -> Option<Ppn> {
+        let count = self.counts[side].checked_sub(1)?;
+        self.counts[side] = count;
+        unpack(self.pages[side][count as usize]).map(Ppn)
+    }
+
+    /// The pages of the newest complete checkpoint, none if there is none; what a place that flash
+    /// keeps for it would say.
     pub fn newest_pages(&self) -> Vec<Ppn> {
         let side = if self.complete { self.side() } else { 1 - self.side() };
         let pages = &self.pages[side][..self.counts[side] as usize];
@@ -306,8 +318,8 @@ mod tests {
         assert_eq!(pages, [2, 4, 6]);
     }
 
-    /// 249 words take three pages of 124; then a newer one takes a page alone, beside which those of
-    /// the older are looked at as well.
+    /// 249 words take three pages of 124; then a newer one takes a page alone, beside which those
+    /// of the older are looked at as well.
     #[test]
     fn a_newer_one_may_be_shorter() {
         let (mut board, mut checkpoints) = device();
@@ -340,6 +352,31 @@ mod tests {
         checkpoints.written(2, Ppn(5));
         assert_eq!(superseded(&mut checkpoints), [9, 3, 0].map(Ppn));
         assert_eq!(checkpoints.newest_pages(), [3, 4, 5].map(Ppn));
+    }
+
+    /// A second one of which two pages are written before there is no room, and a third one in its
+    /// stead: that had taken the pages of the second for those of the newest complete one.
+    #[test]
+    fn one_that_was_never_completed_makes_way_for_the_next_and_the_complete_one_stays() {
+        let (mut board, mut checkpoints) = device();
+        take(&mut board, &mut checkpoints, 500, &[0, 1, 2]);
+        assert_eq!(superseded(&mut checkpoints), []);
+        let complete = checkpoints.logical(1);
+        take(&mut board, &mut checkpoints, 600, &[3, 4]);
+        let given_up = checkpoints.logical(1);
+        assert_ne!(given_up, complete);
+        assert_eq!(checkpoints.begin(board.nand(), [].into_iter(), [[7; 300]].into_iter()), 3);
+        assert_eq!(checkpoints.newest_pages(), [0, 1, 2].map(Ppn));
+        assert_eq!(checkpoints.logical(1), given_up);
+        let given_up: Vec<Ppn> = std::iter::from_fn(|| checkpoints.next_given_up()).collect();
+        assert_eq!(given_up, [4, 3].map(Ppn));
+        checkpoints.moved(complete, Ppn(9));
+        assert_eq!(checkpoints.newest_pages(), [0, 9, 2].map(Ppn));
+        for (part, ppn) in [(0, 5), (1, 6), (2, 7)] {
+            checkpoints.written(part, Ppn(ppn));
+        }
+        assert_eq!(superseded(&mut checkpoints), [2, 9, 0].map(Ppn));
+        assert_eq!(checkpoints.newest_pages(), [5, 6, 7].map(Ppn));
     }
 
     #[test]

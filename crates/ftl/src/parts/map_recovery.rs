@@ -43,14 +43,14 @@ pub enum Survivor {
     Gtd {
         /// The directory.
         gtd: Vec<u32>,
-        /// Changed entries that only the CMT held.
+        /// Changed entries that only memory held.
         lost: u64,
     },
     /// Where the newest copy of the directory lies on flash.
     GtdCopy {
         /// Its pages.
         pages: Vec<Ppn>,
-        /// Changed entries that only the CMT held.
+        /// Changed entries that only memory held.
         lost: u64,
     },
     /// The directory and the changed entries.
@@ -66,7 +66,9 @@ impl Survivor {
     /// What is left of a map when the power goes; under `gtd` with `copied` that is a copy of the
     /// directory on flash.
     pub fn of(consistency: Consistency, copied: bool, map: &CachedMap<impl MapCache>) -> Self {
-        let lost = || map.cache.changed().count() as u64 + map.translation.astray();
+        // An entry may have changed in memory since its page went astray.
+        let astray = || map.translation.astray_pages().filter(|&lpn| !map.cache.is_dirty(lpn));
+        let lost = || (map.cache.changed().count() + astray().count()) as u64;
         let gtd = || map.translation.gtd().to_vec();
         match consistency {
             Consistency::Replay => Survivor::Nothing,

@@ -131,8 +131,13 @@ impl Translation {
     }
 
     /// How many those are.
-    pub fn astray(&self) -> u64 {
+    fn astray(&self) -> u64 {
         self.astray.len() as u64
+    }
+
+    /// Whose places those are.
+    pub fn astray_pages(&self) -> impl Iterator<Item = Lpn> + '_ {
+        self.astray.keys().copied().map(Lpn)
     }
 
     /// A page was moved, and its translation page could not be written.
@@ -313,6 +318,7 @@ mod tests {
             map.went_astray(&mut board, Lpn(lpn), Ppn(ppn));
         }
         assert!(map.has_astray());
+        assert_eq!(map.astray_pages().collect::<Vec<_>>(), [100, 133, 134].map(Lpn));
         // Place, and physical page plus one.
         assert_eq!(map.astray_in(1).collect::<Vec<_>>(), [(5, 61), (6, 71)]);
         // What is written of a page is newer than where it went astray.
@@ -321,7 +327,14 @@ mod tests {
         assert_eq!(board.nand().payload(page)[3..9], [0, 42, 61, 72, 80, 0]);
         assert_eq!((map.astray(), level(&board)), (1, Some(1)), "that of translation page 0");
         assert_eq!(map.entry(&board, Lpn(100)), Some(Ppn(90)));
-        map.moved(1, Ppn(200));
-        assert_eq!([0, 1].map(|part| map.location(part)), [None, Some(Ppn(200))]);
+    }
+
+    #[test]
+    fn a_translation_page_is_where_it_was_moved_to() {
+        let (_, _, mut map) = device(40 * 4, 512);
+        for ppn in [200, 300] {
+            map.moved(1, Ppn(ppn));
+            assert_eq!([0, 1].map(|part| map.location(part)), [None, Some(Ppn(ppn))]);
+        }
     }
 }

@@ -51,6 +51,9 @@ impl<C: MapCache> CachedMap<C> {
         parts: u32,
         after: When,
     ) -> Result<When, Fault> {
+        while let Some(unfinished) = self.checkpoints.next_given_up() {
+            space.invalidate(board, unfinished);
+        }
         let mut when = after;
         for part in 0..parts {
             let plane = space.home(board.nand(), part);

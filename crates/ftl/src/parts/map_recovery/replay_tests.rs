@@ -174,7 +174,7 @@ fn a_copied_directory_is_brought_up_to_date_by_younger_map_blocks() {
     assert_eq!(flash.board.meter().oob_reads(), u64::from(BLOCKS + 4 + 2));
 }
 
-/// Two entries have changed, and one page went astray.
+/// Two entries have changed, and the pages of two went astray: three, for one of them is both.
 #[test]
 fn what_a_power_cut_leaves_and_how_much_is_lost_with_it() {
     let mut flash = Flash::new();
@@ -192,7 +192,9 @@ fn what_a_power_cut_leaves_and_how_much_is_lost_with_it() {
     checkpoints.written(0, Ppn(77));
     assert_eq!(checkpoints.next_superseded(), None, "it is complete");
     let mut map = CachedMap::new(&geometry, cache, parts.0, parts.1, checkpoints);
-    map.translation.went_astray(board, Lpn(9), Ppn(90));
+    for (lpn, ppn) in [(4, 39), (9, 90)] {
+        map.translation.went_astray(board, Lpn(lpn), Ppn(ppn));
+    }
     let of = |consistency, copied| Survivor::of(consistency, copied, &map);
     let kinds = [
         (of(Consistency::Replay, true), 0),

@@ -96,19 +96,43 @@ fn a_copy_of_the_directory_says_where_translation_pages_are() {
     assert_eq!(words[6..11], [0, at + 1, 0, 0, 0]);
 }
 
+/// Of the second copy a page was written before there was no room for the next one.
+#[test]
+fn a_copy_that_was_never_completed_goes_with_the_one_before_it() {
+    let mut bench = Bench::<false>::new();
+    let save = |bench: &mut Bench<false>| {
+        let Bench { board, space, map } = bench;
+        let _ = map.save_directory(space, board, When::START).expect("there is room");
+        let [page] = map.checkpoints.newest_pages()[..] else { panic!("one page is enough") };
+        page
+    };
+    let first = save(&mut bench);
+    let unfinished = bench.write(3);
+    let nand = bench.board.nand();
+    assert_eq!(bench.map.checkpoints.begin(nand, [].into_iter(), [[7; 200]].into_iter()), 2);
+    bench.map.checkpoints.written(0, unfinished);
+    assert_eq!(bench.map.checkpoints.newest_pages(), [first]);
+    let last = save(&mut bench);
+    let is_valid = |ppn| bench.board.nand().state().is_valid(ppn);
+    assert_eq!([first, unfinished, last].map(is_valid), [false, false, true]);
+    assert_eq!(bench.board.meter().events(Event::Checkpoints), 2);
+}
+
 #[test]
 fn a_record_of_trims_replaces_the_one_before() {
     let mut bench = Bench::<false>::new();
-    let records = [3, 4].map(|lpn| {
+    let records = [(3, 1 << 3), (4, 1 << 3 | 1 << 4)].map(|(lpn, bits)| {
         bench.map.trims.trim(Lpn(lpn));
+        let before = bench.board.nand().sequence() as u32;
         let Bench { board, space, map } = &mut bench;
         let done = map.record_trims(space, board, When::START).expect("there is room");
         assert_ne!(done, When::START);
         assert_eq!(map.trims.next_pending(), None);
-        map.trims.location(0).expect("it was recorded")
+        let record = map.trims.location(0).expect("it was recorded");
+        // As of the program before it, in two words; then the pages' bits.
+        assert_eq!(bench.board.nand().payload(record)[..4], [before, 0, bits, 0]);
+        record
     });
     let is_valid = |ppn| bench.board.nand().state().is_valid(ppn);
     assert_eq!(records.map(is_valid), [false, true]);
-    // The pages' bits, behind a sequence number of two words.
-    assert_eq!(bench.board.nand().payload(records[1])[1..4], [0, 1 << 3 | 1 << 4, 0]);
 }
