@@ -15,7 +15,8 @@ use ftlab_flash::settings::SettingError;
 pub struct Needs {
     /// Free blocks per plane below which collection starts, as resolved by [`threshold`].
     pub threshold: u32,
-    /// Words that a checkpoint saves at most; 0 for none.
+    /// Words that a checkpoint saves at most; 0 where none is taken. Room for two of them that say
+    /// which blocks are open is counted even then: one or two pages each.
     pub checkpoint_words: u64,
     /// Superseded pages that may count as valid at once (writes without look-up).
     pub stale_pages: u64,
@@ -152,8 +153,8 @@ mod tests {
 
     const PLAIN: Needs = Needs { threshold: 3, checkpoint_words: 0, stale_pages: 0 };
     /// A checkpoint has a thousand words, one for how many blocks are open, and those: two
-    /// frontiers of data and one of maps in each plane. Nine pages of 124 words beside their headers; one, where it
-    /// saves nothing but which blocks are open.
+    /// frontiers of data and one of maps in each plane. Nine pages of 124 words beside their
+    /// headers; one, where it saves nothing but which blocks are open.
     const SAVED: Needs = Needs { threshold: 3, checkpoint_words: 1000, stale_pages: 40 };
 
     #[test]
@@ -164,25 +165,29 @@ mod tests {
     }
 
     /// A checkpoint says which blocks are open, three in each of 64 planes, and how many: two pages
-    /// of 124 words.
+    /// of 124 words, which are counted where none is taken, too. With a thousand words more it is
+    /// ten pages.
     #[test]
     fn a_checkpoint_has_room_for_the_open_blocks_of_every_plane() {
         let planes = [("device.planes", "1"), ("device.channels", "8"), ("device.dies", "8")];
-        assert_eq!(PLAIN.payload_pages(&config(&planes)), 82 + 10 + 16 + 4);
+        let pages = [PLAIN, SAVED].map(|needs| needs.payload_pages(&config(&planes)));
+        assert_eq!(pages, [82 + 10 + 16 + 2 * 2, 82 + 10 + 16 + 2 * 10]);
     }
 
-    /// 800 blocks of 16 pages; a bit for each of 10,000 pages that can be trimmed and 5 bytes for
-    /// each of three records. A scheme without checkpoints needs no buffer for one.
+    /// 800 blocks of 32 pages: two bytes for each block, a bit for each page; a bit for each of
+    /// 10,000 pages that can be trimmed and 5 bytes for each of three records. A scheme without
+    /// checkpoints needs no buffer for one.
     #[test]
     fn memory_holds_what_every_scheme_has_behind_what_is_its_own() {
-        let config = config(&[("device.blocks_per_plane", "400")]);
+        let blocks = [("device.blocks_per_plane", "400"), ("device.pages_per_block", "32")];
+        let config = config(&blocks);
         let own = RamUse { structure: "own", bytes: 5, memory: Memory::Sram };
         let of = |needs: &Needs| -> Vec<(&str, u64)> {
             let found = needs.ram_use(&config, std::slice::from_ref(&own));
             found.iter().map(|one| (one.structure, one.bytes)).collect()
         };
         let ours = [("own", 5), ("gtd", 316)];
-        let shared = [("valid_counts", 1600), ("valid_bitmap", 1600), ("trim_records", 1250 + 15)];
+        let shared = [("valid_counts", 1600), ("valid_bitmap", 3200), ("trim_records", 1250 + 15)];
         assert_eq!(of(&PLAIN), [&ours[..], &shared].concat());
         assert_eq!(of(&SAVED), [&ours[..], &[("checkpoint_buffer", 4000)], &shared].concat());
     }
