@@ -375,7 +375,8 @@ mod tests {
     }
 
     /// Two planes of four blocks, by block; in the second one block 5, or another one, has no erase
-    /// and lies still while others are erased five times. There are fewer logical blocks.
+    /// and lies still while others are erased five times. There are two logical blocks: the number
+    /// of block 6 in its plane, 2, exists only where levelling knows blocks.
     fn levelled(still: u32) -> (Board, BlockSupply) {
         let mut config = SharedSettings::default();
         let pairs = [

@@ -5,9 +5,9 @@
 //! which the checkpoint names, and those opened later, whose first page is younger. Its pages lie
 //! in map blocks and are moved like map pages; the previous checkpoint goes when the next is
 //! complete. One that finds no room for its last page is given up: the next takes its place, beside
-//! the complete one. DFTL 2014, 3.3 asks for such a thing ("even the cached mapping table needs to be saved
-//! along with the GTD") without giving it a form; the form is ours. What the words of a checkpoint
-//! mean is its owner's business.
+//! the complete one. DFTL 2014, 3.3 asks for such a thing ("even the cached mapping table needs to
+//! be saved along with the GTD") without giving it a form; the form is ours. What the words of a
+//! checkpoint mean is its owner's business.
 
 use ftlab_flash::board::nand::Nand;
 use ftlab_flash::board::nand::state::{Oob, OobRead};
@@ -60,8 +60,8 @@ impl Checkpoints {
     }
 
     /// Begins a checkpoint that is true as of now, of words that come so many at a time; returns
-    /// how many pages it takes. Where the one before was given up, it takes the place of that, whose
-    /// pages are to be invalidated first ([`Self::next_given_up`]).
+    /// how many pages it takes. Where the one before was given up, it takes the place of that,
+    /// whose pages are to be invalidated first ([`Self::next_given_up`]).
     pub fn begin<const WORDS: usize>(
         &mut self,
         nand: &Nand,

@@ -1,7 +1,7 @@
 //! A small device under a merge engine, for the tests of log blocks: which version of each page the
 //! host wrote last is known here, and compared with what is read.
 
-use super::block_supply::Need;
+use super::block_supply::{BlockSupply, Need};
 use super::data_blocks::Lbn;
 use super::merge_engine::MergeEngine;
 use crate::settings::SharedSettings;
@@ -139,6 +139,13 @@ impl Bench {
         assert_eq!(valid, written, "one valid copy of each page");
         self.engine.self_check(&self.board, others).expect("no block is lost");
     }
+}
+
+/// Takes every free block but so many.
+pub fn take_all_but(free: u32, supply: &mut BlockSupply, board: &Board) -> Vec<BlockId> {
+    let count = supply.free_blocks() - free;
+    let mut take = || supply.take(board, PlaneId(0), Need::Merge, When::START);
+    (0..count).map(|_| take().expect("some are free").0).collect()
 }
 
 /// Whether a moment is no earlier than another.

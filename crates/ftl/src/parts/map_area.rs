@@ -308,11 +308,10 @@ impl MapArea {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::parts::block_supply::Need;
+    use crate::parts::log_bench_tests::take_all_but;
     use crate::settings::SharedSettings;
     use ftlab_flash::meter::BlockRole;
     use ftlab_flash::settings::Groups as _;
-    use ftlab_flash::units::PlaneId;
 
     const CAUSE: Cause = Cause::Merge;
     /// Three map pages of 128 entries, the last of which is not full.
@@ -361,10 +360,7 @@ mod tests {
     fn what_finds_no_block_is_kept_and_written_whole_when_there_is_one() {
         let (mut board, mut supply) = device();
         let mut area = MapArea::new(board.geometry(), ENTRIES);
-        let mut taken = Vec::new();
-        while let Ok((block, _)) = supply.take(&board, PlaneId(0), Need::Merge, When::START) {
-            taken.push(block);
-        }
+        let mut taken = take_all_but(0, &mut supply, &board);
         let mut backing = Backing { supply: &mut supply, table: |entry| word(entry, 1) };
         for part in [0, 2, 0] {
             let done = area.write_or_keep(&mut board, &mut backing, part, CAUSE, When::START);

@@ -394,7 +394,8 @@ mod tests {
     use ftlab_flash::settings::Groups as _;
     use ftlab_flash::units::Tag;
 
-    fn write(board: &mut Board, ppn: u32, lpn: u32) {
+    /// The host's page of this number.
+    pub(super) fn write(board: &mut Board, ppn: u32, lpn: u32) {
         let request =
             RequestShape { first_lpn: Lpn(lpn), pages: 1, index: 0, sectors: 1, hint: None };
         let (cause, data) = (Cause::Host, Tag(1));
@@ -403,7 +404,7 @@ mod tests {
         assert!(done.is_ok());
     }
 
-    fn payload(board: &mut Board, ppn: u32, what: (PageKind, u32), words: &[u32]) {
+    pub(super) fn payload(board: &mut Board, ppn: u32, what: (PageKind, u32), words: &[u32]) {
         let words = Payload::Words(words);
         let done = board.program_payload(Ppn(ppn), what, words, Cause::Trim, When::START);
         assert!(done.is_ok());

@@ -86,7 +86,7 @@ mod tests {
     use ftlab_flash::units::Lpn;
 
     /// 10,000 pages of 512 bytes, whose trims three records of 4,032 bits tell; blocks of four.
-    fn device() -> (Board, BlockSupply) {
+    fn device() -> (Board, BlockSupply, SharedSettings) {
         let mut config = SharedSettings::default();
         let pairs = [("device.page_bytes", "512"), ("device.pages_per_block", "4")];
         pairs.iter().for_each(|(key, value)| config.set(key, value).expect("legal"));
@@ -94,13 +94,13 @@ mod tests {
         config.device.blocks_per_plane = 2600;
         let board = Board::new(&config, 1, 16);
         let supply = BlockSupply::new(&board, &config);
-        (board, supply)
+        (board, supply, config)
     }
 
     /// A block for three records, one for those that replace them, and one more.
     #[test]
     fn the_area_has_room_for_two_records_a_segment_and_a_block() {
-        let (board, _) = device();
+        let (board, ..) = device();
         assert_eq!(RecordArea::blocks(board.geometry()), 3);
         assert_eq!(RecordArea::ram_bytes(board.geometry()), 12);
     }
@@ -109,7 +109,7 @@ mod tests {
     /// cut the block with the live ones is gone on with.
     #[test]
     fn records_are_appended_before_and_behind_a_power_cut() {
-        let (mut board, mut supply) = device();
+        let (mut board, mut supply, config) = device();
         let mut area = RecordArea::new(board.geometry());
         let mut trims = TrimRecords::new(board.geometry());
         for lpns in [&[3, 5000][..], &[4]] {
@@ -121,6 +121,14 @@ mod tests {
         let records = [0, 1].map(|segment| trims.location(segment).expect("it was flushed"));
         let block = board.geometry().block_of(records[0]);
         assert_eq!(board.nand().valid_pages(block), 2, "the first record was replaced");
+        board.nand_mut().cut_power();
+        board.power_on();
+        let live = [(0, records[0]), (1, records[1])];
+        let found = TrimRecords::recover(&mut board, &live, When::START);
+        let (mut trims, ..) = found.expect("nothing fails");
+        let role = |_: &Board, block: BlockId| unreachable!("block {block} is not erased");
+        let found = BlockSupply::recover(&mut board, &config, role, When::START);
+        let (mut supply, _) = found.expect("nothing fails");
         let mut area = RecordArea::new(board.geometry());
         area.resume(board.nand(), block);
         assert_eq!(area.blocks_in_use(), 1);

@@ -279,7 +279,7 @@ mod tests {
     use super::*;
     use crate::settings::SharedSettings;
     use ftlab_flash::board::nand::state::PageKind;
-    use ftlab_flash::meter::Cause;
+    use ftlab_flash::meter::{BlockRole, Cause};
     use ftlab_flash::request::{PageIo, RequestShape};
     use ftlab_flash::settings::Groups as _;
     use ftlab_flash::units::Tag;
@@ -379,7 +379,7 @@ mod tests {
         assert_eq!(map.self_check(&board), Ok(()));
     }
 
-    /// How many spare areas are read for a page, and whether that took time.
+    /// How many spare areas are read for a page; where some are, that takes time.
     fn reads(board: &mut Board, map: &mut SpareMap, lpn: u32) -> u64 {
         let before = board.meter().reads(Cause::Translate);
         let hits = board.meter().events(Event::SpareMapHits);
@@ -404,16 +404,22 @@ mod tests {
         assert_eq!(board.meter().events(Event::SpareMapLookups), 8);
     }
 
-    /// Block 0 is about to be erased; directory and middle directory lie with page 6 in block 1 by
-    /// then.
+    /// The pages of block 0 were trimmed, and it is erased; directory and middle directory lie with
+    /// page 6 in block 1 by then. A look-up of page 8 drives the first group out of memory.
     #[test]
     fn pieces_that_lie_in_an_erased_block_are_read_no_more() {
         let (mut board, mut map) = written();
         write(&mut board, &mut map, 6, 4);
+        (0..4).for_each(|ppn| assert_eq!(board.nand_mut().invalidate(Ppn(ppn)), 3 - ppn));
         map.forget_block(&board, BlockId(0));
+        let (role, cause) = (BlockRole::Data, Cause::Gc);
+        assert!(board.erase(BlockId(0), role, cause, When::START).is_ok());
         let left = [Some(4), None, Some(4), None, None, None, Some(4)];
         assert_eq!((homes(&map, 0), homes(&map, 1)), (left, SECOND));
         assert_eq!(map.self_check(&board), Ok(()));
+        assert_eq!(reads(&mut board, &mut map, 8), 1);
+        assert_eq!(reads(&mut board, &mut map, 6), 1, "all three lie together");
+        assert_eq!(reads(&mut board, &mut map, 1), 0, "the directory is in memory by now");
     }
 
     /// In whatever order a scan finds the pages.

@@ -1,11 +1,12 @@
 //! Three map pages of 128 entries, the last of 44, under two levels of a few entries and pages.
 
 use super::*;
-use crate::parts::block_supply::{BlockSupply, Need};
+use crate::parts::block_supply::BlockSupply;
+use crate::parts::log_bench_tests::take_all_but;
 use crate::settings::SharedSettings;
 use ftlab_flash::meter::BlockRole;
 use ftlab_flash::settings::Groups as _;
-use ftlab_flash::units::{BlockId, PlaneId, pack};
+use ftlab_flash::units::{BlockId, pack};
 
 const ENTRIES: u32 = 300;
 const TRANSLATE: Cause = Cause::Translate;
@@ -124,13 +125,7 @@ impl Bench {
         while self.board.geometry().offset_of(self.last_page()) < 3 {
             self.rewrite(0);
         }
-        let mut last = None;
-        while let Ok((block, _)) =
-            self.supply.take(&self.board, PlaneId(0), Need::Merge, When::START)
-        {
-            last = Some(block);
-        }
-        last.expect("some were free")
+        take_all_but(0, &mut self.supply, &self.board).pop().expect("some were free")
     }
 
     fn rewrite(&mut self, part: u32) {

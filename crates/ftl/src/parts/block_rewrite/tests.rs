@@ -1,8 +1,8 @@
 //! Rewrites on a small device: what they copy, what goes, and what a failed program costs.
 
 use super::*;
-use crate::parts::log_bench_tests::{Bench, is_not_before};
-use ftlab_flash::units::{Lpn, PlaneId};
+use crate::parts::log_bench_tests::{Bench, is_not_before, take_all_but};
+use ftlab_flash::units::{Lpn, Tag};
 
 /// Logical block 1: pages 4 to 7 of a host that wrote all of them once.
 fn bench(pairs: &[(&str, &str)]) -> (Bench, BlockRewrite) {
@@ -26,14 +26,8 @@ fn write(bench: &mut Bench, rewrite: &mut BlockRewrite, io: &PageIo) -> Result<W
     rewrite.write(&mut bench.board, &mut bench.engine, io, When::START)
 }
 
-/// Takes every free block but so many.
 fn leave_free(bench: &mut Bench, free: u32) -> Vec<BlockId> {
-    let mut taken = Vec::new();
-    while bench.engine.supply.free_blocks() > free {
-        let block = bench.engine.supply.take(&bench.board, PlaneId(0), Need::Merge, When::START);
-        taken.push(block.expect("some are free").0);
-    }
-    taken
+    take_all_but(free, &mut bench.engine.supply, &bench.board)
 }
 
 fn give_back(bench: &mut Bench, block: BlockId) {
@@ -64,33 +58,36 @@ fn what_the_host_leaves_out_is_copied_and_the_old_block_goes_with_the_last_page(
     bench.check(0);
 }
 
+/// A request of pages 5 to 10, of which 5 to 7 are of logical block 1. Page 10 has the place in
+/// logical block 2 that page 6 has in it.
 #[test]
 fn a_rewrite_goes_on_with_the_next_page_of_its_request_alone() {
     let (mut bench, mut rewrite) = bench(&[]);
     let shape = |lpn: u32, first: u32, pages: u32| {
         let first_lpn = Lpn(first);
         let request = RequestShape { first_lpn, pages, index: lpn - first, sectors: 4, hint: None };
-        let data = ftlab_flash::units::Tag(1);
-        PageIo { lpn: Lpn(lpn), sectors: u64::MAX, cause: Cause::Host, data, request }
+        let (cause, data) = (Cause::Host, Tag(1));
+        PageIo { lpn: Lpn(lpn), sectors: u64::MAX, cause, data, request }
     };
     let goes_on = |rewrite: &BlockRewrite, bench: &Bench, io: &PageIo| {
         rewrite.continues_with(&bench.board, io)
     };
-    assert!(!goes_on(&rewrite, &bench, &shape(6, 5, 2)), "none is under way");
-    let io = page(&mut bench, 5);
-    assert!(begin(&mut bench, &mut rewrite, &io).is_ok());
-    assert!(goes_on(&rewrite, &bench, &shape(6, 5, 2)));
-    assert!(!goes_on(&rewrite, &bench, &shape(7, 5, 2)), "not the next one");
-    assert!(!goes_on(&rewrite, &bench, &shape(10, 9, 2)), "of logical block 2");
-    assert!(!goes_on(&rewrite, &bench, &shape(6, 6, 2)), "of another request");
-    assert!(!goes_on(&rewrite, &bench, &shape(6, 5, 3)), "of a longer one");
+    assert!(!goes_on(&rewrite, &bench, &shape(6, 5, 6)), "none is under way");
+    let Bench { board, engine, .. } = &mut bench;
+    assert!(rewrite.begin(board, engine, &shape(5, 5, 6), 1..4, When::START).is_ok());
+    assert!(goes_on(&rewrite, &bench, &shape(6, 5, 6)));
+    assert!(!goes_on(&rewrite, &bench, &shape(7, 5, 6)), "not the next one");
+    assert!(!goes_on(&rewrite, &bench, &shape(10, 5, 6)), "of logical block 2");
+    assert!(!goes_on(&rewrite, &bench, &shape(6, 6, 6)), "of another request");
+    assert!(!goes_on(&rewrite, &bench, &shape(6, 5, 7)), "of a longer one");
 }
 
 /// The programs are: page 4 copied, pages 5 and 6, page 7 copied. Whichever fails costs its block,
-/// which is retired, and nothing else: what it held is copied once more.
+/// which is retired, and nothing else: what it held is copied once more. The failed one counts as a
+/// program, too; of 4 and 7 alone there are two.
 #[test]
 fn a_program_that_fails_costs_a_block_and_no_page() {
-    for failing in 0..4 {
+    for (failing, merge_programs) in [(0, 2 + 1), (1, 2 + 1), (2, 2 + 2), (3, 2 + 4)] {
         let (mut bench, mut rewrite) = bench(&[]);
         bench.fail_program_after(failing);
         let io = page(&mut bench, 5);
@@ -102,7 +99,9 @@ fn a_program_that_fails_costs_a_block_and_no_page() {
         assert_eq!(rewrite.blocks(), 0);
         bench.check(0);
         assert_eq!(bench.board.nand().retired_blocks(), 1, "{failing}");
-        assert_eq!(bench.board.meter().events(Event::ProgramFailures), 1, "{failing}");
+        let meter = bench.board.meter();
+        assert_eq!(meter.events(Event::ProgramFailures), 1, "{failing}");
+        assert_eq!(meter.programs(Cause::Merge), merge_programs, "{failing}");
     }
 }
 

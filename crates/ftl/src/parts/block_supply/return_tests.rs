@@ -70,7 +70,7 @@ fn after_a_power_cut_what_holds_something_valid_is_not_free_and_the_rest_is_eras
     let found = BlockSupply::recover(&mut board, &config, role, When::START);
     let (mut supply, done) = found.expect("nothing fails");
     assert_ne!(done, When::START);
-    assert_eq!((supply.free_blocks(), board.meter().erases(BlockRole::Log)), (4, 2));
+    assert_eq!((supply.free_blocks(), board.meter().erases_by_cause(Cause::Recover)), (4, 1));
     let mut taken: Vec<u32> = std::iter::from_fn(|| {
         supply.take(&board, PlaneId(0), Need::Merge, When::START).ok().map(|(block, _)| block.0)
     })

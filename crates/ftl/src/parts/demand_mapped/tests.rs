@@ -37,7 +37,7 @@ fn io(lpn: u32, sectors: u64) -> PageIo {
     PageIo { lpn: Lpn(lpn), sectors, cause: Cause::Host, data: Tag(1), request }
 }
 
-/// Changes entries of translation page 1, as if their pages had been written.
+/// Changes entries as if their pages had been written, each 500 behind its number.
 fn change(base: &mut DemandMapped<Cmt>, lpns: &[u32]) {
     for &lpn in lpns {
         base.map.cache.insert(Lpn(lpn), None, When::START);

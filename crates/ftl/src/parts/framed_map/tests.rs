@@ -1,11 +1,12 @@
 //! Three map pages of 128 entries, the last of 44: with a frame, without one, and without a block.
 
 use super::*;
-use crate::parts::block_supply::{BlockSupply, Need};
+use crate::parts::block_supply::BlockSupply;
+use crate::parts::log_bench_tests::take_all_but;
 use crate::settings::SharedSettings;
 use ftlab_flash::meter::BlockRole;
 use ftlab_flash::settings::Groups as _;
-use ftlab_flash::units::{BlockId, PlaneId, pack};
+use ftlab_flash::units::{BlockId, pack};
 
 const SIZES: FrameSizes = FrameSizes { maps: 2, data: 4 };
 const UPDATE: Cause = Cause::GcMapUpdate;
@@ -102,13 +103,7 @@ impl Bench {
 
     /// Takes every free block: one of them.
     fn exhaust(&mut self) -> BlockId {
-        let mut last = None;
-        while let Ok((block, _)) =
-            self.supply.take(&self.board, PlaneId(0), Need::Merge, When::START)
-        {
-            last = Some(block);
-        }
-        last.expect("some were free")
+        take_all_but(0, &mut self.supply, &self.board).pop().expect("some were free")
     }
 }
 

@@ -1,14 +1,13 @@
-//! Whole recoveries of a small flash, written page by page: which version of every entry is found,
-//! what is valid behind it, and how many out-of-band areas are read for it.
+//! Whole recoveries of a small flash, written page by page, with whatever survives: which version
+//! of every entry is found, what is valid behind it, and how many out-of-band areas are read for
+//! it.
 
+use super::tests::{payload, write};
 use super::*;
 use crate::parts::checkpoint::Checkpoints;
 use crate::parts::cmt::{CachePolicyKind, Cmt};
 use crate::settings::SharedSettings;
-use ftlab_flash::board::nand::Payload;
-use ftlab_flash::request::{PageIo, RequestShape};
 use ftlab_flash::settings::Groups as _;
-use ftlab_flash::units::Tag;
 
 /// Sixteen blocks of eight pages; the map of 300 pages is three translation pages of 128 entries.
 struct Flash {
@@ -27,20 +26,21 @@ impl Flash {
         Flash { board: Board::new(&config, 1, 32) }
     }
 
-    /// The host's page of this number.
     fn write(&mut self, ppn: u32, lpn: u32) {
-        let request =
-            RequestShape { first_lpn: Lpn(lpn), pages: 1, index: 0, sectors: 1, hint: None };
-        let (cause, data) = (Cause::Host, Tag(1));
-        let io = PageIo { lpn: Lpn(lpn), sectors: u64::MAX, cause, data, request };
-        let done = self.board.program_update(Ppn(ppn), None, &io, PageKind::Data, When::START);
-        assert!(done.is_ok());
+        write(&mut self.board, ppn, lpn);
     }
 
     fn program(&mut self, ppn: u32, what: (PageKind, u32), words: &[u32]) {
-        let payload = Payload::Words(words);
-        let done = self.board.program_payload(Ppn(ppn), what, payload, Cause::Trim, When::START);
-        assert!(done.is_ok());
+        payload(&mut self.board, ppn, what, words);
+    }
+
+    /// The record of these trims, as of now.
+    fn record(&mut self, ppn: u32, lpns: &[u32]) {
+        let mut trims = TrimRecords::new(self.board.geometry());
+        lpns.iter().for_each(|&lpn| trims.trim(Lpn(lpn)));
+        let mut words = [0; 128];
+        trims.fill(0, self.board.nand().sequence(), &mut words);
+        self.program(ppn, (PageKind::TrimRecord, 0), &words);
     }
 
     /// A translation page, with the entries of these logical pages: physical pages.
@@ -107,11 +107,11 @@ fn without_a_checkpoint_the_youngest_page_of_each_number_counts() {
     assert_eq!((found.checkpoint.sequence, &found.checkpoint.pages[..]), (0, &[][..]));
 }
 
-/// Block 0 is full of what translation page 0 says, but for two pages that were trimmed: 11, of
-/// which the checkpoint tells, and 14, whose block was erased and whose entry nobody changed. Block
-/// 1 is open when the checkpoint is taken, and holds what it tells of pages 20 and 21; the last
-/// page before it is alone in block 4, which takes no more. Behind it page 21 is written again, and
-/// 12 in block 3.
+/// Block 0, which the checkpoint does not name as open, holds what translation page 0 says, but for
+/// two pages that were trimmed: 11, of which the checkpoint tells, and 14, whose block was erased
+/// and whose entry nobody changed. Block 1 is open when the checkpoint is taken, and holds what it
+/// tells of pages 20 and 21; the last page before it is alone in block 4, which takes no more.
+/// Behind it page 21 is written again, and 12 in block 3.
 #[test]
 fn behind_a_checkpoint_only_blocks_that_were_open_or_are_younger_are_read() {
     let mut flash = Flash::new();
@@ -147,6 +147,57 @@ fn what_was_programmed_up_to_a_checkpoint_does_not_supersede_it() {
     let found = flash.recover(Survivor::Nothing);
     assert_eq!(changed(&found), [(22, Some(9))], "flash says the same of page 21");
     assert_eq!(flash.valid(), [9, 16, 17]);
+}
+
+/// Pages 5 and 6 were trimmed, and 6 was written behind the record of that. Flash says of both
+/// where they were, and where page 7 is.
+#[test]
+fn a_record_of_trims_hides_what_was_programmed_before_it() {
+    let mut flash = Flash::new();
+    (0..3).for_each(|offset| flash.write(offset, 5 + offset));
+    flash.map(16, 0, &[(5, 0), (6, 1), (7, 2)]);
+    flash.record(17, &[5, 6]);
+    flash.write(3, 6);
+    let found = flash.recover(Survivor::Nothing);
+    assert_eq!(changed(&found), [(5, None), (6, Some(3))]);
+    assert_eq!(flash.valid(), [2, 3, 16, 17]);
+    assert_eq!(found.trims.location(0), Some(Ppn(17)));
+}
+
+/// Pages 10 and 11 were written, and translation page 0 of the directory says so of 10; of 130 it
+/// says that it is at 41, where nothing is. The entry of 11 had changed in memory, as had that of
+/// 130: it was trimmed.
+#[test]
+fn a_directory_that_survived_is_followed_and_no_other_page_is_looked_for() {
+    let entries = vec![(Lpn(11), Some(Ppn(1))), (Lpn(130), None)];
+    let kept = [(10, Some(0)), (11, Some(1)), (130, None)];
+    for with_entries in [false, true] {
+        let mut flash = Flash::new();
+        flash.write(0, 10);
+        flash.write(1, 11);
+        flash.map(8, 0, &[(10, 0)]);
+        flash.map(9, 1, &[(130, 41)]);
+        let gtd = vec![9, 10, 0];
+        let survivor = match with_entries {
+            false => Survivor::Gtd { gtd, lost: 2 },
+            true => {
+                let translation = Translation::from_gtd(flash.board.geometry(), gtd);
+                Survivor::GtdAndCmt { translation, cached: entries.clone() }
+            }
+        };
+        let found = flash.recover(survivor);
+        assert_eq!(directory(&found), [Some(8), Some(9), None]);
+        match with_entries {
+            false => assert_eq!(changed(&found), [(130, None)], "11 is lost"),
+            true => assert_eq!(changed(&found), kept[1..]),
+        }
+        let valid: &[u32] = if with_entries { &[0, 1, 8, 9] } else { &[0, 8, 9] };
+        assert_eq!(flash.valid(), valid);
+        // The first page of each block, then two translation pages.
+        let meter = flash.board.meter();
+        assert_eq!(meter.oob_reads(), u64::from(BLOCKS));
+        assert_eq!(meter.reads(Cause::Recover), u64::from(BLOCKS + 2));
+    }
 }
 
 /// Translation page 2 is in block 3, 0 in block 1, and 1 alone in block 4 when the directory is
@@ -192,6 +243,7 @@ fn what_a_power_cut_leaves_and_how_much_is_lost_with_it() {
     checkpoints.written(0, Ppn(77));
     assert_eq!(checkpoints.next_superseded(), None, "it is complete");
     let mut map = CachedMap::new(&geometry, cache, parts.0, parts.1, checkpoints);
+    map.translation.moved(1, Ppn(5));
     for (lpn, ppn) in [(4, 39), (9, 90)] {
         map.translation.went_astray(board, Lpn(lpn), Ppn(ppn));
     }
@@ -208,11 +260,13 @@ fn what_a_power_cut_leaves_and_how_much_is_lost_with_it() {
             Survivor::Nothing,
             Survivor::Gtd { gtd, .. },
             Survivor::GtdCopy { pages, .. },
-            Survivor::GtdAndCmt { mut cached, .. },
+            Survivor::GtdAndCmt { translation, mut cached },
         ] => {
             cached.sort_unstable_by_key(|&(lpn, _)| lpn.0);
             assert_eq!(cached, [(Lpn(3), Some(Ppn(30))), (Lpn(4), Some(Ppn(40)))]);
-            assert_eq!((gtd, pages), (vec![0; 3], vec![Ppn(77)]));
+            assert_eq!((gtd, pages), (vec![0, 6, 0], vec![Ppn(77)]));
+            assert_eq!(translation.gtd(), [0, 6, 0]);
+            assert_eq!(translation.entry(board, Lpn(9)), Some(Ppn(90)), "it is astray still");
         }
         others => panic!("{others:?}"),
     }

@@ -96,7 +96,9 @@ struct Bench<T> {
 
 impl<T: PageTable> Bench<T> {
     fn new(table: T) -> Self {
-        Self::of(table, &[])
+        let bench = Self::of(table, &[]);
+        assert!(bench.board.nand().moves_runs(), "the short way, where nothing is renamed");
+        bench
     }
 
     /// The same with these settings.
@@ -110,8 +112,6 @@ impl<T: PageTable> Bench<T> {
         let all = common.iter().chain(pairs);
         all.for_each(|(key, value)| config.set(key, value).expect("legal"));
         let board = Board::new(&config, 1, 8);
-        let is_short = board.nand().moves_runs() || !pairs.is_empty();
-        assert!(is_short, "the short way, where nothing is renamed");
         let base = PageMapped::new(&board, &config, 3, table, 1);
         Bench { config, board, base }
     }

@@ -177,5 +177,10 @@ fn a_page_that_two_share_is_valid_once_where_the_table_outlived_the_power() {
     bench.base = resumed.expect("nothing fails").0;
     let [shared, _, other] = bench.places(3)[..] else { panic!("three") };
     assert_eq!(bench.valid(), [shared, other].map(|ppn| ppn.expect("it is there")));
-    assert!(!bench.base.map.at_once(), "as the table says");
+}
+
+#[test]
+fn pages_of_a_victim_move_at_once_where_the_table_says_so() {
+    assert!(Bench::new(Plain::new()).base.map.at_once());
+    assert!(!Bench::new(Shared(vec![None; 24])).base.map.at_once());
 }

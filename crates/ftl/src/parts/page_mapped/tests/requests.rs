@@ -101,34 +101,60 @@ fn a_plane_has_room_while_a_page_of_an_open_block_is_left() {
     assert_eq!(rooms, [false, true, true, true, false]);
 }
 
+/// Pages are whole: those that keep something of what they supersede read it, which takes time.
+/// Blocks have four pages.
 #[test]
-fn a_page_that_is_put_without_its_time_is_where_it_says() {
+fn a_page_is_put_without_its_time_while_an_open_block_has_a_page() {
     let mut bench = Bench::of(Plain::new(), &[("io.partial_write", "whole_page")]);
+    assert!(bench.board.writes_alike());
+    let put = |bench: &mut Bench<Plain>, lpn| {
+        let free_from = |bench: &Bench<Plain>| bench.board.nand().plane_free_from(PlaneId(0));
+        let before = free_from(bench);
+        let (io, place) = (Bench::<Plain>::io(lpn, 7), (PlaneId(0), Stream::Data));
+        let put = bench.base.put_untimed(&mut bench.board, &io, place);
+        assert_eq!(free_from(bench), before, "no time is booked");
+        (put, bench.board.meter().programs(Cause::Host))
+    };
+    assert_eq!(put(&mut bench, 3), (None, 0), "no block is open");
     [3, 4].into_iter().for_each(|lpn| bench.write(lpn));
     let old = bench.base.map.table.entry(Lpn(3)).expect("it was written");
-    let place = (PlaneId(0), Stream::Data);
-    let io = Bench::<Plain>::io(3, 7);
-    let put = bench.base.put_untimed(&mut bench.board, &io, place).expect("there is room");
-    assert_eq!(put, Ppn(old.0 + 2), "behind page 4");
-    assert_eq!(bench.base.map.table.entry(Lpn(3)), Some(put));
-    assert_eq!(bench.board.nand().state().tag(put), Tag(7));
-    assert!(!bench.board.nand().state().is_valid(old));
+    let new = Ppn(old.0 + 2);
+    assert_eq!(put(&mut bench, 3), (Some(new), 3), "behind page 4");
+    assert_eq!(bench.base.map.table.entry(Lpn(3)), Some(new));
+    assert_eq!(bench.board.nand().state().tag(new), Tag(7));
+    let is_valid = |bench: &Bench<Plain>, ppn| bench.board.nand().state().is_valid(ppn);
+    assert_eq!([old, new].map(|ppn| is_valid(&bench, ppn)), [false, true]);
+    assert_eq!(put(&mut bench, 5), (Some(Ppn(old.0 + 3)), 4));
+    assert_eq!(put(&mut bench, 3), (None, 4), "the block is full");
+    assert_eq!(bench.base.map.table.entry(Lpn(3)), Some(new));
+    assert!(is_valid(&bench, new));
 }
 
-/// Two planes, which take pages by turns, and pages that could share: not even then does a page go
-/// elsewhere, before its plane is full.
-#[test]
-fn a_page_goes_to_its_plane_while_that_has_not_its_share() {
-    let mut bench = Bench::of(Noting(Plain::new()), &[("device.planes", "2")]);
-    let planes = [2, 4, 1, 2, 3].map(|lpn| {
+/// Writes these pages: the plane of each.
+fn planes<T: PageTable, const N: usize>(bench: &mut Bench<T>, lpns: [u32; N]) -> [u32; N] {
+    lpns.map(|lpn| {
         bench.write(lpn);
         bench.board.geometry().plane_of_block(bench.block_of(lpn)).0
-    });
-    assert_eq!(planes, [0, 0, 1, 0, 1]);
+    })
+}
+
+/// Of two planes pages of even numbers are at home in the first one, those of odd numbers in the
+/// second. Each has eight blocks of four pages, six of which are a reserve (the threshold of three,
+/// two streams of data and a spare): eight valid pages are its share.
+#[test]
+fn a_page_goes_to_its_plane_unless_that_has_its_share_and_pages_can_share() {
+    let pairs = [("device.planes", "2"), ("device.blocks_per_plane", "8")];
+    let mut sharing = Bench::of(Noting(Plain::new()), &pairs);
+    assert_eq!(planes(&mut sharing, [2, 4, 1, 2, 3]), [0, 0, 1, 0, 1]);
+    assert_eq!(planes(&mut sharing, [0, 6, 8, 10, 12, 14]), [0; 6]);
+    assert_eq!(planes(&mut sharing, [16, 18, 5]), [1, 1, 1], "the first one has eight");
+    let mut alone = Bench::of(Plain::new(), &pairs);
+    assert_eq!(planes(&mut alone, [0, 2, 4, 6, 8, 10, 12, 14]), [0; 8]);
+    assert_eq!(planes(&mut alone, [16, 18, 5]), [0, 0, 1]);
 }
 
 /// Idle time collects blocks with garbage where few blocks are free, and nothing on a device that
-/// is empty.
+/// is empty. Few are those below a thousand times the threshold: all thirteen.
 #[test]
 fn a_gap_collects_when_there_is_something_to_collect() {
     let mut bench = Bench::of(Plain::new(), &[("gc.mode", "both"), ("gc.idle_factor", "1000")]);
@@ -143,16 +169,16 @@ fn a_gap_collects_when_there_is_something_to_collect() {
 }
 
 #[test]
-fn a_block_that_was_read_too_often_is_moved_at_once() {
+fn a_block_that_was_read_twice_the_limit_of_two_is_moved_at_once() {
     let mut bench = Bench::of(Plain::new(), &[("refresh.reads", "2"), ("gc.mode", "both")]);
     (0..5).for_each(|lpn| bench.write(lpn));
     let refresh = |bench: &mut Bench<Plain>| {
         let step = bench.base.refresh_at_once(&mut bench.board, When::START);
         step.expect("nothing fails").map(|done| done != When::START)
     };
-    assert_eq!(refresh(&mut bench), None, "nothing was read");
     let old = bench.block_of(1);
-    for _ in 0..4 {
+    for reads in 0..4 {
+        assert_eq!(refresh(&mut bench), None, "after {reads} reads");
         let io = Bench::<Plain>::io(1, 0);
         assert!(bench.base.read(&mut bench.board, &io, When::START).is_ok());
     }
