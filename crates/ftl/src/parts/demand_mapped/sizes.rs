@@ -16,7 +16,7 @@ pub struct Needs {
     /// Free blocks per plane below which collection starts, as resolved by [`threshold`].
     pub threshold: u32,
     /// Words that a checkpoint saves at most; 0 where none is taken. Room for two of them that say
-    /// which blocks are open is counted even then: one or two pages each.
+    /// which blocks are open is counted even then: a page each, more on devices of many planes.
     pub checkpoint_words: u64,
     /// Superseded pages that may count as valid at once (writes without look-up).
     pub stale_pages: u64,
