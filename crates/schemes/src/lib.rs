@@ -16,6 +16,8 @@ pub mod dac;
 pub mod dftl;
 pub mod fast;
 pub mod faster;
+#[cfg(test)]
+mod for_tests;
 pub mod hat;
 pub mod hmb;
 pub mod ideal_page;

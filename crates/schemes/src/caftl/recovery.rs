@@ -124,17 +124,13 @@ impl Finder<Table> for Shared<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ftlab_flash::meter::Cause;
-    use ftlab_flash::request::{PageIo, RequestShape};
-    use ftlab_flash::units::Tag;
+    use crate::for_tests;
 
     /// Two pages are written. What the journal tells is of the program that it names last.
     #[test]
     fn a_number_is_that_of_its_last_copy_or_of_what_the_journal_named_since() {
         let mut board = Board::new(&Config::default(), 1, 0);
-        let lpn = Lpn(5);
-        let request = RequestShape { first_lpn: lpn, pages: 1, index: 0, sectors: 1, hint: None };
-        let io = PageIo { lpn, sectors: 1, cause: Cause::Host, data: Tag(1), request };
+        let io = for_tests::page(5);
         let [older, younger] = [0, 1].map(|ppn| {
             let written = board.program_update(Ppn(ppn), None, &io, PageKind::Data, When::START);
             let _ = written.expect("nothing fails");

@@ -1,6 +1,5 @@
 use super::*;
-use ftlab_flash::meter::Cause;
-use ftlab_flash::request::RequestShape;
+use crate::for_tests::page;
 use ftlab_flash::settings::Groups as _;
 
 /// Of 200 logical blocks of four pages each.
@@ -107,9 +106,7 @@ fn conversions_are_behind_collection_in_gaps_both_or_neither() {
 }
 
 fn write(cftl: &mut Cftl, board: &mut Board, lpn: u32) {
-    let request = RequestShape { first_lpn: Lpn(lpn), pages: 1, index: 0, sectors: 1, hint: None };
-    let io = PageIo { lpn: Lpn(lpn), sectors: 1, cause: Cause::Host, data: Tag(1), request };
-    let _ = cftl.write(board, &io, When::START).expect("nothing fails");
+    let _ = cftl.write(board, &page(lpn), When::START).expect("nothing fails");
 }
 
 /// Four pages lie in a block, each at its place. Only when the map on flash says so too can the

@@ -1,7 +1,7 @@
 use super::*;
+use crate::for_tests::page;
 use ftlab_flash::board::nand::fault::CutOutcome;
 use ftlab_flash::board::when::Moment;
-use ftlab_flash::request::RequestShape;
 use ftlab_flash::settings::Groups as _;
 
 /// So many logical blocks of four pages; a translation page has 128 entries.
@@ -23,24 +23,19 @@ fn device(pairs: &[(&str, &str)]) -> (Board, Sftl) {
     (board, sftl)
 }
 
-fn io(lpn: u32, cause: Cause) -> PageIo {
-    let request = RequestShape { first_lpn: Lpn(lpn), pages: 1, index: 0, sectors: 1, hint: None };
-    PageIo { lpn: Lpn(lpn), sectors: 1, cause, data: Tag(1), request }
-}
-
 /// A cut may come between a page's growth and what makes room for it. The first request behind it
 /// makes room, though it finds its own page in memory.
 #[test]
 fn what_outgrew_memory_makes_room_before_a_read() {
     let (mut board, mut sftl) = device(&[("sftl.dirty_buf_share", "0")]);
     for lpn in [0, 128, 256] {
-        let _ = sftl.read(&mut board, &io(lpn, Cause::Host), When::START).expect("nothing fails");
+        let _ = sftl.read(&mut board, &page(lpn), When::START).expect("nothing fails");
     }
     let pages = |sftl: &Sftl| sftl.base.map.cache.pages.pages().len();
     assert_eq!(pages(&sftl), 3);
     sftl.sizes.page_bytes = sftl.base.map.cache.pages.bytes() / 3;
     sftl.outgrown = true;
-    let _ = sftl.read(&mut board, &io(256, Cause::Host), When::START).expect("nothing fails");
+    let _ = sftl.read(&mut board, &page(256), When::START).expect("nothing fails");
     assert_eq!((pages(&sftl), sftl.outgrown), (1, false), "all alike, and room for one");
 }
 
@@ -52,7 +47,7 @@ fn a_fault_while_the_buffer_makes_room_leaves_pages_that_may_have_grown() {
     let mut lpns = 0..;
     let mut write = |sftl: &mut Sftl, board: &mut Board| {
         let lpn = lpns.next().expect("there is another");
-        sftl.write(board, &io(lpn, Cause::Host), When::START)
+        sftl.write(board, &page(lpn), When::START)
     };
     while !sftl.base.map.cache.buffer.is_full() {
         let _ = write(&mut sftl, &mut board).expect("nothing fails");
@@ -91,7 +86,7 @@ fn what_just_fits_has_not_outgrown_memory() {
     let config = config(30, &pairs);
     let mut board = Board::new(&config, 1, Sftl::payload_pages(&config));
     let mut sftl = Sftl::format(&mut board, &config, 1).expect("it is large enough");
-    let _ = sftl.read(&mut board, &io(0, Cause::Host), When::START).expect("nothing fails");
+    let _ = sftl.read(&mut board, &page(0), When::START).expect("nothing fails");
     assert_eq!(sftl.base.map.cache.pages.bytes(), sftl.sizes.page_bytes);
     board.nand_mut().cut_power();
     board.power_on();

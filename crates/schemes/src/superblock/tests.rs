@@ -1,6 +1,5 @@
 use super::*;
-use ftlab_flash::meter::Cause;
-use ftlab_flash::request::RequestShape;
+use crate::for_tests::page;
 use ftlab_flash::settings::Groups as _;
 
 /// 40 logical blocks of four pages, four to a superblock. Logical blocks 0 and 1 are written.
@@ -21,14 +20,9 @@ fn device() -> (Board, Superblock) {
     (board, scheme)
 }
 
-fn io(lpn: u32) -> PageIo {
-    let request = RequestShape { first_lpn: Lpn(lpn), pages: 1, index: 0, sectors: 1, hint: None };
-    PageIo { lpn: Lpn(lpn), sectors: 1, cause: Cause::Host, data: Tag(1), request }
-}
-
 fn write(scheme: &mut Superblock, board: &mut Board, lpns: std::ops::Range<u32>) {
     for lpn in lpns {
-        let _ = scheme.write(board, &io(lpn), When::START).expect("nothing fails");
+        let _ = scheme.write(board, &page(lpn), When::START).expect("nothing fails");
     }
 }
 
@@ -69,7 +63,7 @@ fn pages_are_gathered_apart_only_where_there_are_blocks_for_them() {
     for free in [1, 0] {
         let (mut board, mut scheme) = device();
         for lpn in [0, 1, 4, 5] {
-            let _ = scheme.trim(&mut board, &io(lpn), When::START).expect("nothing fails");
+            let _ = scheme.trim(&mut board, &page(lpn), When::START).expect("nothing fails");
         }
         leave(&mut scheme, &board, free);
         assert_eq!(scheme.choose_apart(&board, Sbn(0)), free == 1);
