@@ -215,6 +215,7 @@ impl Scheme for Leaftl {
 
     fn trim(&mut self, board: &mut Board, io: &PageIo, after: When) -> Result<When, Fault> {
         let after = self.store.begin(board, after)?;
+        // Learned behind the trim, the page would be back.
         if self.store.map.fresh(io.lpn).is_some() {
             self.store.close_run(board);
         }
@@ -222,7 +223,8 @@ impl Scheme for Leaftl {
         let (old, known) = self.store.map.exact(board, io.lpn, known)?;
         if let Some(slot) = self.store.buffer.pages.find(io.lpn) {
             let was_leaving = self.store.buffer.forget(board, slot);
-            // Out-of-band areas of its run name it as one that comes next.
+            // Out-of-band areas of the run may name it as one that is still to come. Any page that
+            // is still to leave ends the run, also one that is too far away for that.
             if was_leaving && self.store.map.gamma > 0 {
                 self.store.close_run(board);
             }

@@ -1,11 +1,11 @@
 //! A device of 512 pages, and which version of each page was written last.
 
+use crate::for_tests;
 use crate::leaftl::Leaftl;
 use crate::leaftl::settings::Config;
 use ftlab_flash::board::Board;
 use ftlab_flash::board::when::When;
-use ftlab_flash::meter::Cause;
-use ftlab_flash::request::{PageIo, RequestShape};
+use ftlab_flash::request::PageIo;
 use ftlab_flash::settings::Groups as _;
 use ftlab_flash::units::{Lpn, Tag};
 use ftlab_ftl::answers::Location;
@@ -23,7 +23,7 @@ pub struct Bench {
 }
 
 impl Bench {
-    /// Groups of 16 pages, a buffer of 16, and so much memory for segments.
+    /// Groups of 16 pages, and a buffer of 16.
     pub fn new(pairs: &[(&str, &str)]) -> Bench {
         let mut config = Config::default();
         let small = [
@@ -42,10 +42,8 @@ impl Bench {
     }
 
     fn io(&self, lpn: u32) -> PageIo {
-        let lpn = Lpn(lpn);
-        let request = RequestShape { first_lpn: lpn, pages: 1, index: 0, sectors: 1, hint: None };
         let sectors = self.board.geometry().all_sectors();
-        PageIo { lpn, sectors, cause: Cause::Host, data: Tag(self.versions), request }
+        PageIo { sectors, data: Tag(self.versions), ..for_tests::page(lpn) }
     }
 
     pub fn write(&mut self, lpn: u32) {
@@ -60,6 +58,11 @@ impl Bench {
         self.newest[lpn as usize] = 0;
         let io = self.io(lpn);
         let _ = self.scheme.trim(&mut self.board, &io, When::START).expect("nothing fails");
+    }
+
+    pub fn read(&mut self, lpn: u32) -> Tag {
+        let io = self.io(lpn);
+        self.scheme.read(&mut self.board, &io, When::START).expect("nothing fails").1
     }
 
     pub fn flush(&mut self) {
@@ -89,9 +92,7 @@ impl Bench {
                 Location::Nowhere => Tag(0),
             };
             assert_eq!(located, expected, "page {lpn}");
-            let io = self.io(lpn);
-            let read = self.scheme.read(&mut self.board, &io, When::START);
-            assert_eq!(read.expect("nothing fails").1, expected, "page {lpn}");
+            assert_eq!(self.read(lpn), expected, "page {lpn}");
         }
     }
 }

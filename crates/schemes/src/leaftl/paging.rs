@@ -116,6 +116,7 @@ impl Map {
             if self.order.len(0) == 1 {
                 // By itself it fits once nothing in it is superseded.
                 self.compact_group(board, oldest);
+                self.tell(board);
                 break;
             }
             if oldest == self.held {
@@ -123,8 +124,8 @@ impl Map {
                 continue;
             }
             when = self.evict(space, board, oldest, when)?;
+            self.tell(board);
         }
-        self.tell(board);
         Ok(when)
     }
 

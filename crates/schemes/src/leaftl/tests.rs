@@ -1,9 +1,10 @@
 use super::*;
+use crate::for_tests;
 use crate::leaftl::bench_tests::Bench;
 use crate::leaftl::buffer::Buffer;
+use crate::leaftl::map::Residency;
 use ftlab_flash::board::nand::geometry::Geometry;
-use ftlab_flash::meter::{Cause, Level};
-use ftlab_flash::request::RequestShape;
+use ftlab_flash::meter::Level;
 use ftlab_flash::settings::Groups as _;
 use ftlab_ftl::parts::learned::{Group, Point, Scale, Tolerance, learn};
 
@@ -29,9 +30,7 @@ fn a_write_of_some_sectors_does_not_make_readable_what_is_not() {
         let mut buffer = Buffer::new(&board, &config, 2);
         let (slot, _) = buffer.pages.enter(Lpn(5));
         buffer.pages.fill(slot, tag, When::START);
-        let request =
-            RequestShape { first_lpn: Lpn(5), pages: 1, index: 0, sectors: 1, hint: None };
-        let io = PageIo { lpn: Lpn(5), sectors, cause: Cause::Host, data: Tag(7), request };
+        let io = PageIo { sectors, data: Tag(7), ..for_tests::page(5) };
         let _ = buffer.put(&mut board, slot, &io, When::START);
         assert_eq!(buffer.pages.get(slot).tag, expected, "{tag:?}, sectors {sectors:b}");
     }
@@ -107,11 +106,23 @@ fn a_device_has_no_more_pages_than_an_intercept_tells() {
 }
 
 /// The buffer has 16 pages. When it is full the first one of all leaves, and the next one with
-/// every page that comes; two are programmed when a page is trimmed.
+/// every page that comes: 0 and 2 are programmed when a page is trimmed. A page that is still to
+/// leave ends the run however far away it is: nobody looks whether the two name it.
 #[test]
-fn a_trim_ends_the_run_of_a_flush_if_its_pages_name_the_trimmed_one() {
-    // A page that is to come next, and one that came when it was decided which leave.
-    for (lpn, gamma, run) in [(4, "0", 2), (4, "4", 0), (100, "0", 2), (100, "4", 2)] {
+fn a_trim_ends_the_run_that_has_its_page_and_with_a_tolerance_one_that_it_is_still_to_join() {
+    for (lpn, gamma, run) in [
+        // Of the run.
+        (0, "0", 0),
+        (0, "4", 0),
+        // The next to leave, and the last.
+        (4, "0", 2),
+        (4, "4", 0),
+        (30, "0", 2),
+        (30, "4", 0),
+        // It came when it was decided which leave.
+        (100, "0", 2),
+        (100, "4", 2),
+    ] {
         let mut it = Bench::new(&[("leaftl.gamma", gamma)]);
         (0..16).for_each(|page| it.write(2 * page));
         it.write(100);
@@ -123,23 +134,37 @@ fn a_trim_ends_the_run_of_a_flush_if_its_pages_name_the_trimmed_one() {
     }
 }
 
-/// Nothing is told of a map that takes all of its memory, and no byte more.
+/// A page each of three groups, 13 bytes in memory each, group 1 used longest ago and group 2 just
+/// now. Flash knows them as they are, or nothing of them: then the map page that groups 0 and 1
+/// share is written when the first of the two leaves.
 #[test]
-fn a_map_that_just_fits_stays_as_it_is() {
-    let mut it = Bench::new(&[("leaftl.map_bytes", "400")]);
-    (0..40).for_each(|page| it.write(12 * page));
-    it.flush();
-    let told = |it: &Bench| it.board.meter().level_now(Level::LearnedMapBytes);
-    let bytes = it.scheme.store.map.bytes;
-    assert_eq!(told(&it), Some(bytes));
-    it.board.level(Level::LearnedMapBytes, 7);
-    let fit = |it: &mut Bench, most| {
-        it.scheme.store.map.sizes.map_bytes = Some(most);
-        let _ = it.scheme.store.fit(&mut it.board, When::START).expect("nothing fails");
-        it.scheme.store.map.bytes
-    };
-    assert_eq!((fit(&mut it, bytes), told(&it)), (bytes, Some(7)));
-    let left = fit(&mut it, bytes - 1);
-    assert!(left < bytes);
-    assert_eq!(told(&it), Some(left));
+fn groups_used_longest_ago_leave_a_memory_that_is_too_small_and_no_more_than_must() {
+    for (most, stay) in [(39, &[0, 1, 2][..]), (38, &[0, 2]), (26, &[0, 2]), (25, &[2])] {
+        for clean in [true, false] {
+            let mut it = Bench::new(&[("leaftl.map_bytes", "212")]);
+            [0, 16, 32].into_iter().for_each(|lpn| it.write(lpn));
+            it.flush();
+            if clean {
+                let cleaned = it.scheme.clean_map(&mut it.board, When::START);
+                let _ = cleaned.expect("nothing fails");
+            }
+            [16, 0, 32].into_iter().for_each(|lpn| assert!(it.read(lpn) != Tag(0)));
+            let programs = it.board.meter().total_programs();
+            it.scheme.store.map.sizes.map_bytes = Some(most);
+            let _ = it.scheme.store.fit(&mut it.board, When::START).expect("nothing fails");
+            let map = &it.scheme.store.map;
+            let whole = (0..3).filter(|&group| map.residency(group) == Residency::Whole);
+            assert_eq!(whole.collect::<Vec<_>>(), stay, "{most} bytes");
+            let bytes = 13 * stay.len() as u64;
+            let told = it.board.meter().level_now(Level::LearnedMapBytes);
+            assert_eq!((map.bytes, told), (bytes, Some(bytes)), "{most} bytes");
+            let left = 3 - stay.len() as u64;
+            let meter = it.board.meter();
+            let counted = meter.events(Event::EvictClean) + meter.events(Event::EvictDirty);
+            assert_eq!(counted, left, "{most} bytes");
+            let written = meter.total_programs() - programs;
+            assert_eq!(written, u64::from(left > 0 && !clean), "{most} bytes, clean: {clean}");
+            it.check();
+        }
+    }
 }
