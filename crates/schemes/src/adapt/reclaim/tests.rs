@@ -2,9 +2,8 @@
 
 use super::*;
 use crate::adapt::settings::Config;
-use ftlab_flash::request::{PageIo, RequestShape};
+use crate::for_tests;
 use ftlab_flash::settings::Groups as _;
-use ftlab_flash::units::{Lpn, Tag};
 use ftlab_ftl::scheme::Scheme as _;
 
 const PAGES: u32 = 32;
@@ -26,6 +25,8 @@ impl Bench {
             ("adapt.theta_adaptive", "false"),
             ("adapt.theta0", "32"),
             ("adapt.history_bytes", "384"),
+            // Of write requests: 70, 1, 1, 32, 1, 64, 2, and the one that ends it.
+            ("adapt.interval", "172"),
         ] {
             config.set(key, value).expect("legal");
         }
@@ -38,25 +39,16 @@ impl Bench {
         bench
     }
 
-    fn pages(first: u32, pages: u32) -> impl Iterator<Item = PageIo> {
-        let sectors = 4 * pages;
-        (0..pages).map(move |index| {
-            let request = RequestShape { first_lpn: Lpn(first), pages, index, sectors, hint: None };
-            let (lpn, cause, data) = (Lpn(first + index), Cause::Host, Tag(1));
-            PageIo { lpn, sectors: u64::MAX, cause, data, request }
-        })
-    }
-
     /// A request of so many pages.
     fn write(&mut self, first: u32, pages: u32) {
-        for io in Self::pages(first, pages) {
+        for io in for_tests::pages(first, pages) {
             let written = self.scheme.write(&mut self.board, &io, When::START);
             let _ = written.expect("nothing fails");
         }
     }
 
     fn trim(&mut self, first: u32, pages: u32) {
-        for io in Self::pages(first, pages) {
+        for io in for_tests::pages(first, pages) {
             let trimmed = self.scheme.trim(&mut self.board, &io, When::START);
             let _ = trimmed.expect("nothing fails");
         }
@@ -97,7 +89,8 @@ fn a_page_that_stayed_in_vain_is_noticed_in_the_last_of_many_logical_blocks_of_a
     // One of two streams is switched.
     [66, 67].into_iter().for_each(|lbn| it.write(lbn * PAGES, PAGES));
     assert_eq!(it.board.meter().merges().switch, 1);
-    it.scheme.settings.interval = it.scheme.interval.requests + 1;
+    // The next request ends the interval.
+    assert_eq!(it.scheme.interval.requests, 171);
     let [wrong, rebuilt] =
         [it.events(Event::HistoryWrong), it.board.meter().merges().full_data_blocks];
     it.write(64 * PAGES, 1);
