@@ -62,6 +62,8 @@ pub struct RandomLog {
 /// Every so many planes, in the order of channels, then dies, then planes.
 #[derive(Clone, Copy, Debug)]
 struct Stripe {
+    /// The turn of the next block's plane, modulo the planes; of the first one the stripe's number,
+    /// which is beyond them where there are more stripes than planes.
     turn: u32,
     stripes: u32,
 }
@@ -95,6 +97,8 @@ impl RandomLog {
         victim: LogVictim,
         (number, stripes): (u32, u32),
     ) -> Self {
+        let units = nand.geometry().units_per_flash_page;
+        assert!(units == 1, "a turn is a plane, not one of {units} units of a flash page");
         let stripe = Some(Stripe { turn: number, stripes });
         RandomLog { stripe, ..RandomLog::new(nand, limit, victim) }
     }

@@ -3,6 +3,7 @@ use super::*;
 use crate::parts::framed_map::FrameSizes;
 use crate::parts::log_bench_tests::{Bench, is_not_before};
 use ftlab_flash::board::nand::state::PageKind;
+use ftlab_flash::units::unpack;
 
 /// Pages 2 and 3 are to be copied behind 0 and 1; the copy of 3 fails.
 #[test]
@@ -172,7 +173,7 @@ fn a_block_map_on_flash_is_looked_up_for_what_is_not_in_a_log_and_written_by_mer
 
 /// The map page is not in memory when logical block 1 gets its data block: it is written at once.
 #[test]
-fn a_block_map_in_frames_is_their_owners_together_with_the_block_table() {
+fn the_owner_of_frames_is_given_the_map_and_the_block_table() {
     let mut it = Bench::new(&[]);
     let sizes = FrameSizes { maps: 1, data: 1 };
     it.engine.block_map = Some(BlockMap::new(&it.board, BlockMapKind::Framed(sizes)));
@@ -180,8 +181,9 @@ fn a_block_map_in_frames_is_their_owners_together_with_the_block_table() {
     it.in_place([4]);
     assert_eq!(it.engine.framed().area_blocks(), 1);
     let block = it.data_block(1).expect("written above");
+    assert_eq!(it.board.meter().programs(Cause::Translate), 1, "a map page");
     let (map, backing) = it.engine.framed_mut();
-    assert_eq!([0, 1].map(|lbn| (backing.table)(lbn)), [0, block.0 + 1]);
+    assert_eq!([0, 1].map(|lbn| unpack((backing.table)(lbn))), [None, Some(block.0)]);
     map.admit(&it.board, &backing, 0, When::START);
     assert_eq!(map.self_check(&it.board, &backing.table), Ok(()));
 }

@@ -14,7 +14,8 @@ choices! {
         Lru = "lru",
         /// The one that was opened first.
         Fifo = "fifo",
-        /// Any, drawn uniformly.
+        /// Any, drawn uniformly: while all places are in use a place, else a turn among the blocks in
+        /// the order of their opening. So the same seed draws the same ones.
         Random = "random",
         /// The places of the log in turn.
         RoundRobin = "round_robin",
@@ -47,7 +48,7 @@ impl OwnedLogs {
                 let draw = self.rng.below(candidates) as usize;
                 let drawn = match among {
                     Some(owner) => self.blocks_of(owner).nth(draw),
-                    // Without a walk where every place is in use.
+                    // Without a walk where every place is in use: the draw is the place.
                     None if self.free_blocks() == 0 => Some(Slot(draw as u32)),
                     None => self.places().nth(draw),
                 };

@@ -155,6 +155,22 @@ fn a_stripe_takes_its_blocks_from_every_so_many_planes() {
     append(&mut it, &mut log, 0..16);
     let planes = log.blocks().map(|block| it.board.geometry().plane_of_block(block).0);
     assert_eq!(planes.collect::<Vec<_>>(), [1, 3, 1, 3]);
+}
+
+/// The last of five stripes over four planes goes on where the planes begin again.
+#[test]
+fn of_more_stripes_than_planes_each_begins_in_its_plane_and_takes_all_of_them() {
+    let mut it = Bench::new(&[("device.planes", "4")]);
+    let mut log = RandomLog::striped(it.board.nand(), 4, LogVictim::Fifo, (4, 5));
+    assert!((0..4).all(|plane| log.lives_in(it.board.nand(), PlaneId(plane))));
+    append(&mut it, &mut log, 0..16);
+    let planes = log.blocks().map(|block| it.board.geometry().plane_of_block(block).0);
+    assert_eq!(planes.collect::<Vec<_>>(), [0, 1, 2, 3]);
+}
+
+#[test]
+fn a_log_without_stripes_lives_in_all_planes() {
+    let it = Bench::new(&[("device.planes", "4")]);
     let whole = RandomLog::new(it.board.nand(), 4, LogVictim::Fifo);
     assert!((0..4).all(|plane| whole.lives_in(it.board.nand(), PlaneId(plane))));
 }
