@@ -37,8 +37,8 @@ fn a_write_of_some_sectors_does_not_make_readable_what_is_not() {
 }
 
 /// A lone page: by the paper a segment of 8 bytes, a byte of its level, and 4 of the group; by the
-/// code 5 and 4. An approximate segment of the pages 0 to 2, 5 and 6 takes 8 by the code, and one for
-/// either end of the gap.
+/// code 5 and 4. An approximate segment of the pages 0 to 2, 5 and 6 takes 8 by the code, and one
+/// for either end of the gap.
 #[test]
 fn a_group_takes_the_bytes_that_paper_or_code_count() {
     let scale = Scale::new(1 << 16);

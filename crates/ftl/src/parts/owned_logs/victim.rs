@@ -14,8 +14,8 @@ choices! {
         Lru = "lru",
         /// The one that was opened first.
         Fifo = "fifo",
-        /// Any, drawn uniformly: while all places are in use a place, else a turn among the blocks in
-        /// the order of their opening. So the same seed draws the same ones.
+        /// Any, drawn uniformly: while all places are in use the draw is a place, whatever order
+        /// they were opened in, else a turn in that order.
         Random = "random",
         /// The places of the log in turn.
         RoundRobin = "round_robin",

@@ -30,8 +30,8 @@ fn with_gmt_page(board: &Board, ready: When) -> LazyMap {
 }
 
 /// Flag by flag: what the GMT is told of is followed by the GMT page in memory, and found no more
-/// by those who look for what it must be told. A page that lies nowhere needs no entry then, but for
-/// the one that is being written.
+/// by those who look for what it must be told. A page that lies nowhere needs no entry then, but
+/// for the one that is being written.
 #[test]
 fn what_the_gmt_is_told_of_its_page_in_memory_follows() {
     let board = Board::new(&config(&[]), 1, 0);

@@ -171,8 +171,8 @@ fn one_request_pays_for_four_blocks_at_most() {
     assert_eq!(events(&device, Event::RefreshedAtOnce), 8);
 }
 
-/// Each block may take a step that makes room and one that moves it. Of three blocks that are due all
-/// may be moved, of eight four.
+/// Each block may take a step that makes room and one that moves it. Of three blocks that are due
+/// all may be moved, of eight four.
 #[test]
 fn behind_a_request_no_more_than_two_steps_are_taken_for_each_block_that_it_may_move() {
     for (blocks, steps) in [(3, 6), (8, 8)] {
