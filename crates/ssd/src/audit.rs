@@ -9,12 +9,13 @@
 
 use std::ops::ControlFlow;
 
-use crate::buffer::Buffered;
+use crate::any_scheme::AnyScheme;
+use crate::buffer::{Buffered, Front};
+use crate::ledger::Ledger;
 use ftlab_flash::board::Board;
 use ftlab_flash::board::nand::state::OobRead;
-use ftlab_flash::units::{BlockId, Lpn, Ppn};
+use ftlab_flash::units::{BlockId, Lpn, Ppn, Tag};
 use ftlab_ftl::answers::Location;
-use ftlab_ftl::scheme::Scheme;
 
 /// What an audit counted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -34,41 +35,102 @@ pub struct Audit {
     pub touched_blocks: u64,
 }
 
-/// Checks flash, map and counts against each other; the error says which truth is broken. Of each
-/// `buffered` page that flash holds too, the older version is where the scheme locates the page.
-pub(crate) fn audit<S: Scheme>(
-    board: &Board,
-    scheme: &S,
-    (buffered, live_pages): (Buffered, u64),
-    noted: &mut dyn FnMut(u64) -> ControlFlow<()>,
-) -> Result<ControlFlow<(), Audit>, String> {
-    let ControlFlow::Continue(mut audit) = blocks(board, scheme, noted)? else {
-        return Ok(ControlFlow::Break(()));
-    };
-    let unsettled = scheme.unsettled(board);
-    audit.stale_pages = unsettled.stale_pages + buffered.superseded;
-    audit.ram_pages = unsettled.ram_pages + buffered.dirty;
-    audit.shared_pages = unsettled.shared_pages;
-    let on_flash = audit.valid_data_pages + audit.shared_pages;
-    let located = on_flash + audit.ram_pages - audit.stale_pages;
-    if located != live_pages {
-        return Err(format!(
-            "the host wrote and did not trim {live_pages} pages, but {located} are located \
-             ({} valid on flash, {} of them stale, {} more that share those, {} in memory)",
-            audit.valid_data_pages, audit.stale_pages, audit.shared_pages, audit.ram_pages
-        ));
-    }
-    if S::READS_CONTENT {
-        sharing(board, scheme, &audit, unsettled.stale_pages)?;
-    }
-    scheme.self_check(board)?;
-    counts(board)?;
-    Ok(ControlFlow::Continue(audit))
+/// A device as a whole, whichever its scheme.
+pub(crate) struct Whole<'a> {
+    pub board: &'a Board,
+    pub scheme: &'a dyn AnyScheme,
+    pub buffer: Option<&'a Front>,
+    pub ledger: &'a Ledger,
 }
 
-fn blocks<S: Scheme>(
+impl Whole<'_> {
+    /// Where the newest version of a page is.
+    pub fn find(&self, lpn: Lpn) -> Location {
+        let buffered = self.buffer.and_then(|buffer| buffer.locate(lpn));
+        buffered.unwrap_or_else(|| self.scheme.locate(self.board, lpn))
+    }
+
+    /// The version of a page where it is located, and whether it cannot be read there, or not all
+    /// of it.
+    pub fn version_of(&self, lpn: Lpn) -> (Tag, bool) {
+        let state = self.board.nand().state();
+        let version = |place| match place {
+            Location::Flash(ppn) => (state.tag(ppn), state.is_unreadable(ppn)),
+            Location::Ram(tag) => (tag, tag == Tag::UNREADABLE),
+            Location::Nowhere => (Tag(0), false),
+        };
+        let (tag, mut lost) = version(self.find(lpn));
+        if self.buffer.is_some_and(|buffer| buffer.needs_flash(lpn)) {
+            lost |= version(self.scheme.locate(self.board, lpn)).1;
+        }
+        (tag, lost)
+    }
+
+    /// Checks flash, map and counts against each other; the error says which truth is broken. Of map,
+    /// checkpoint and trim-record pages `declared` at most may be alive.
+    pub fn audit(
+        &self,
+        declared: u64,
+        noted: &mut dyn FnMut(u64) -> ControlFlow<()>,
+    ) -> Result<ControlFlow<(), Audit>, String> {
+        let (board, scheme) = (self.board, self.scheme);
+        let mut buffered = Buffered::default();
+        if let Some(buffer) = self.buffer {
+            buffer.self_check(scheme, board)?;
+            buffered = buffer.buffered(scheme, board);
+        }
+        let ControlFlow::Continue(mut audit) = blocks(board, scheme, noted)? else {
+            return Ok(ControlFlow::Break(()));
+        };
+        let unsettled = scheme.unsettled(board);
+        // Of a buffered page that flash holds too, the older version is where the scheme locates it.
+        audit.stale_pages = unsettled.stale_pages + buffered.superseded;
+        audit.ram_pages = unsettled.ram_pages + buffered.dirty;
+        audit.shared_pages = unsettled.shared_pages;
+        let on_flash = audit.valid_data_pages + audit.shared_pages;
+        let located = on_flash + audit.ram_pages - audit.stale_pages;
+        let live_pages = self.ledger.live_pages();
+        if located != live_pages {
+            return Err(format!(
+                "the host wrote and did not trim {live_pages} pages, but {located} are located \
+                 ({} valid on flash, {} of them stale, {} more that share those, {} in memory)",
+                audit.valid_data_pages, audit.stale_pages, audit.shared_pages, audit.ram_pages
+            ));
+        }
+        if scheme.reads_content() {
+            sharing(board, scheme, &audit, unsettled.stale_pages)?;
+        }
+        scheme.self_check(board)?;
+        counts(board)?;
+        let kept = board.nand().payload_pages();
+        // A die that failed keeps what was there, and it is written again elsewhere.
+        if u64::from(kept) > declared && board.nand().failed_die().is_none() {
+            return Err(format!(
+                "{kept} map, checkpoint and trim-record pages are alive, {declared} at most are declared"
+            ));
+        }
+        self.versions()?;
+        Ok(ControlFlow::Continue(audit))
+    }
+
+    /// Every page is located in the version that was written last.
+    fn versions(&self) -> Result<(), String> {
+        for (lpn, expected) in self.ledger.all_expected() {
+            let (tag, lost) = self.version_of(lpn);
+            // Memory and what is written from there do not know which version was lost.
+            if tag != expected && !(lost && tag == Tag::UNREADABLE) {
+                return Err(format!(
+                    "page {lpn} is located in version {tag}, but {expected} was written last"
+                ));
+            }
+        }
+        Ok(())
+    }
+}
+
+fn blocks(
     board: &Board,
-    scheme: &S,
+    scheme: &dyn AnyScheme,
     noted: &mut dyn FnMut(u64) -> ControlFlow<()>,
 ) -> Result<ControlFlow<(), Audit>, String> {
     let geometry = board.geometry();
@@ -117,7 +179,12 @@ fn blocks<S: Scheme>(
 }
 
 /// Judges one valid page; true when it holds host data that the map does not point to.
-fn page<S: Scheme>(board: &Board, scheme: &S, ppn: Ppn, audit: &mut Audit) -> Result<bool, String> {
+fn page(
+    board: &Board,
+    scheme: &dyn AnyScheme,
+    ppn: Ppn,
+    audit: &mut Audit,
+) -> Result<bool, String> {
     let OobRead::Written(oob) = board.nand().state().oob(ppn) else {
         return Err(format!("page {ppn} is valid but holds nothing readable"));
     };
@@ -135,9 +202,9 @@ fn page<S: Scheme>(board: &Board, scheme: &S, ppn: Ppn, audit: &mut Audit) -> Re
 
 /// Every logical page that lies on flash lies on a valid page, and as many lie on one that is
 /// another's as the scheme reports.
-fn sharing<S: Scheme>(
+fn sharing(
     board: &Board,
-    scheme: &S,
+    scheme: &dyn AnyScheme,
     audit: &Audit,
     unlocated: u64,
 ) -> Result<(), String> {

@@ -4,6 +4,7 @@
 //! [`ssd::Ssd`] is generic over the scheme and knows none; [`device::Device`] is the object-safe
 //! boundary to the outside.
 
+mod any_scheme;
 pub mod audit;
 pub mod buffer;
 mod contents;

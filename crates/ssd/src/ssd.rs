@@ -4,8 +4,8 @@
 
 use std::ops::ControlFlow;
 
-use crate::audit::{Audit, audit};
-use crate::buffer::{Below, Buffered, Front};
+use crate::audit::{Audit, Whole};
+use crate::buffer::{Below, Front};
 use crate::contents::Contents;
 pub use crate::device::{Device, DeviceError, Served};
 use crate::fit;
@@ -71,6 +71,9 @@ pub struct Ssd<S: Scheme> {
     later: Option<Box<Later>>,
 }
 
+/// What whoever asks for the scheme relies on.
+const RECOVERED: &str = "the scheme is there unless a recovery was cut";
+
 impl<S: Scheme> Ssd<S> {
     /// A formatted device; fails when the settings do not fit together.
     ///
@@ -129,7 +132,13 @@ impl<S: Scheme> Ssd<S> {
 
     /// The scheme, for tests that look inside.
     pub fn scheme(&self) -> &S {
-        self.scheme.as_ref().expect("the scheme is there unless a recovery was cut")
+        self.scheme.as_ref().expect(RECOVERED)
+    }
+
+    /// The device as an audit looks at it; none where the scheme did not recover.
+    fn whole(&self) -> Option<Whole<'_>> {
+        let (board, buffer, ledger) = (&self.board, self.buffer.as_ref(), &self.ledger);
+        self.scheme.as_ref().map(|scheme| Whole { board, scheme, buffer, ledger })
     }
 
     /// Counts and times begin anew.
@@ -147,7 +156,7 @@ impl<S: Scheme> Ssd<S> {
     fn parts(&mut self) -> (Option<&mut Front>, Below<'_, S>) {
         let scheme = self.scheme.as_mut();
         let below = Below {
-            scheme: scheme.expect("the scheme is there unless a recovery was cut"),
+            scheme: scheme.expect(RECOVERED),
             board: &mut self.board,
             ledger: &mut self.ledger,
         };
@@ -209,7 +218,7 @@ impl<S: Scheme> Ssd<S> {
     fn serve_flush(&mut self, start: When) -> Result<When, DeviceError> {
         let (buffer, mut below) = self.parts();
         let written = match buffer {
-            Some(buffer) => buffer.flush(&mut below, start)?,
+            Some(buffer) => buffer.flush(&mut below.any(), start)?,
             None => start,
         };
         Ok(below.scheme.flush(below.board, written)?)
@@ -265,7 +274,7 @@ impl<S: Scheme> Ssd<S> {
         let (buffer, mut below) = self.parts();
         let ready = below.board.nand_mut().clock_mut().host_page(start);
         let (done, found) = match buffer {
-            Some(buffer) if !PLAIN => buffer.read(&mut below, io, ready)?,
+            Some(buffer) if !PLAIN => buffer.read(&mut below.any(), io, ready)?,
             _ => below.scheme.read(below.board, io, ready)?,
         };
         if !PLAIN {
@@ -293,7 +302,7 @@ impl<S: Scheme> Ssd<S> {
         let (buffer, mut below) = self.parts();
         let ready = below.board.nand_mut().clock_mut().host_page(start);
         let done = match buffer {
-            Some(buffer) if !PLAIN => buffer.write(&mut below, io, ready)?,
+            Some(buffer) if !PLAIN => buffer.write(&mut below.any(), io, ready)?,
             _ => below.scheme.write(below.board, io, ready)?,
         };
         self.ledger.wrote(io.lpn, io.data);
@@ -385,34 +394,8 @@ impl<S: Scheme> Device for Ssd<S> {
         &self,
         noted: &mut dyn FnMut(u64) -> ControlFlow<()>,
     ) -> Result<ControlFlow<(), Audit>, String> {
-        let scheme = self.scheme.as_ref().ok_or("the scheme did not recover")?;
-        let mut buffered = Buffered::default();
-        if let Some(buffer) = &self.buffer {
-            buffer.self_check(scheme, &self.board)?;
-            buffered = buffer.buffered(scheme, &self.board);
-        }
-        let live_pages = self.ledger.live_pages();
-        let found = audit(&self.board, scheme, (buffered, live_pages), noted)?;
-        if found.is_break() {
-            return Ok(found);
-        }
-        let (kept, declared) = (self.board.nand().payload_pages(), S::payload_pages(&self.seen));
-        // A die that failed keeps what was there, and it is written again elsewhere.
-        if u64::from(kept) > declared && self.board.nand().failed_die().is_none() {
-            return Err(format!(
-                "{kept} map, checkpoint and trim-record pages are alive, {declared} at most are declared"
-            ));
-        }
-        for (lpn, expected) in self.ledger.all_expected() {
-            let (tag, lost) = self.version_of(lpn);
-            // Memory and what is written from there do not know which version was lost.
-            if tag != expected && !(lost && tag == Tag::UNREADABLE) {
-                return Err(format!(
-                    "page {lpn} is located in version {tag}, but {expected} was written last"
-                ));
-            }
-        }
-        Ok(found)
+        let whole = self.whole().ok_or("the scheme did not recover")?;
+        whole.audit(S::payload_pages(&self.seen), noted)
     }
 
     fn board(&self) -> &Board {
@@ -472,7 +455,7 @@ impl<S: Scheme> Device for Ssd<S> {
     }
 
     fn pcm_mut(&mut self) -> &mut [u32] {
-        self.scheme.as_mut().expect("the scheme is there unless a recovery was cut").pcm_mut()
+        self.scheme.as_mut().expect(RECOVERED).pcm_mut()
     }
 
     fn power_cycle(&mut self) -> Result<Nanos, DeviceError> {

@@ -10,6 +10,7 @@
 //! programmed, so that a power cut finds it in one place at least.
 
 use super::{BufferSettings, Chosen, Leaving, PolicySettings, Why};
+use crate::any_scheme::AnyScheme;
 use crate::ledger::Ledger;
 use ftlab_flash::board::nand::fault::Fault;
 use ftlab_flash::board::ram::RamWork;
@@ -21,19 +22,25 @@ use ftlab_flash::units::{Lpn, Tag};
 use ftlab_ftl::answers::Location;
 use ftlab_ftl::parts::held_pages::{Held, HeldPages};
 use ftlab_ftl::parts::slots::Slot;
-use ftlab_ftl::scheme::Scheme;
 
 #[cfg(test)]
 mod tests;
 
-/// What is below the buffer.
-pub(crate) struct Below<'a, S: Scheme> {
+/// What is below the buffer, whichever the scheme is where nothing else is said.
+pub(crate) struct Below<'a, S: ?Sized = dyn AnyScheme> {
     /// The scheme.
     pub scheme: &'a mut S,
     /// What it runs on.
     pub board: &'a mut Board,
     /// What the host wrote.
     pub ledger: &'a mut Ledger,
+}
+
+impl<S: AnyScheme + 'static> Below<'_, S> {
+    /// The same for a buffer, which is compiled once for all schemes.
+    pub fn any(&mut self) -> Below<'_> {
+        Below { scheme: self.scheme, board: self.board, ledger: self.ledger }
+    }
 }
 
 /// Dirty pages, for the audit.
@@ -99,9 +106,9 @@ impl Front {
     }
 
     /// Takes a page that the host writes.
-    pub fn write<S: Scheme>(
+    pub fn write(
         &mut self,
-        below: &mut Below<'_, S>,
+        below: &mut Below<'_>,
         io: &PageIo,
         after: When,
     ) -> Result<When, Fault> {
@@ -121,9 +128,9 @@ impl Front {
     }
 
     /// Reads a page for the host.
-    pub fn read<S: Scheme>(
+    pub fn read(
         &mut self,
-        below: &mut Below<'_, S>,
+        below: &mut Below<'_>,
         io: &PageIo,
         after: When,
     ) -> Result<(When, Tag), Fault> {
@@ -156,9 +163,9 @@ impl Front {
     }
 
     /// Keeps a page that was read; the host does not wait for the frame.
-    fn keep_read<S: Scheme>(
+    fn keep_read(
         &mut self,
-        below: &mut Below<'_, S>,
+        below: &mut Below<'_>,
         lpn: Lpn,
         tag: Tag,
         (after, read): (When, When),
@@ -181,11 +188,7 @@ impl Front {
 
     /// Writes everything out; the scheme's own flush comes next. What idle time wrote may still be
     /// on its way.
-    pub fn flush<S: Scheme>(
-        &mut self,
-        below: &mut Below<'_, S>,
-        after: When,
-    ) -> Result<When, Fault> {
+    pub fn flush(&mut self, below: &mut Below<'_>, after: When) -> Result<When, Fault> {
         let mut done = after.waits_for_buffer(self.written_behind);
         while self.pages.dirty() > 0 {
             done = done.join(self.write_out(below, Why::Flush, after)?);
@@ -194,11 +197,7 @@ impl Front {
     }
 
     /// Writes a little out in an idle gap; none when there is nothing to do.
-    pub fn idle<S: Scheme>(
-        &mut self,
-        below: &mut Below<'_, S>,
-        after: When,
-    ) -> Result<Option<When>, Fault> {
+    pub fn idle(&mut self, below: &mut Below<'_>, after: When) -> Result<Option<When>, Fault> {
         match self.idle_flush && self.pages.dirty() > 0 {
             true => {
                 let written = self.write_out(below, Why::Idle, after)?;
@@ -210,9 +209,9 @@ impl Front {
     }
 
     /// A frame for a page, and when it can be filled.
-    fn take_frame<S: Scheme>(
+    fn take_frame(
         &mut self,
-        below: &mut Below<'_, S>,
+        below: &mut Below<'_>,
         lpn: Lpn,
         after: When,
     ) -> Result<(Slot, When), Fault> {
@@ -226,12 +225,7 @@ impl Front {
     }
 
     /// Writes out what the policy chooses.
-    fn write_out<S: Scheme>(
-        &mut self,
-        below: &mut Below<'_, S>,
-        why: Why,
-        after: When,
-    ) -> Result<When, Fault> {
+    fn write_out(&mut self, below: &mut Below<'_>, why: Why, after: When) -> Result<When, Fault> {
         let Leaving { slots, padded, compared } = &mut self.leaving;
         (*padded, *compared) = (None, 0);
         slots.clear();
@@ -251,9 +245,9 @@ impl Front {
     }
 
     /// Writes the pages that leave, those that follow each other as one request.
-    fn write_runs<S: Scheme>(
+    fn write_runs(
         &mut self,
-        below: &mut Below<'_, S>,
+        below: &mut Below<'_>,
         keep: bool,
         start: When,
     ) -> Result<When, Fault> {
@@ -284,9 +278,9 @@ impl Front {
     }
 
     /// Writes a range as one request of whole pages, whatever of it is in the buffer.
-    fn write_range<S: Scheme>(
+    fn write_range(
         &mut self,
-        below: &mut Below<'_, S>,
+        below: &mut Below<'_>,
         (first_lpn, pages): (Lpn, u32),
         start: When,
     ) -> Result<When, Fault> {
@@ -360,9 +354,9 @@ impl Front {
     }
 
     /// Writes one page of the buffer to flash.
-    fn write_held<S: Scheme>(
+    fn write_held(
         &mut self,
-        below: &mut Below<'_, S>,
+        below: &mut Below<'_>,
         slot: Slot,
         request: RequestShape,
         keep: bool,
@@ -424,7 +418,7 @@ impl Front {
     }
 
     /// What the audit must allow for.
-    pub fn buffered<S: Scheme>(&self, scheme: &S, board: &Board) -> Buffered {
+    pub fn buffered(&self, scheme: &dyn AnyScheme, board: &Board) -> Buffered {
         let mut buffered = Buffered::default();
         for slot in self.pages.all().filter(|&slot| self.pages.get(slot).dirty) {
             buffered.dirty += 1;
@@ -435,7 +429,7 @@ impl Front {
     }
 
     /// Whether the buffer's own tables agree, and clean pages are what flash holds.
-    pub fn self_check<S: Scheme>(&self, scheme: &S, board: &Board) -> Result<(), String> {
+    pub fn self_check(&self, scheme: &dyn AnyScheme, board: &Board) -> Result<(), String> {
         self.pages.self_check()?;
         self.policy.self_check(&self.pages)?;
         for slot in self.pages.all().filter(|&slot| !self.pages.get(slot).dirty) {
@@ -456,7 +450,7 @@ impl Front {
 }
 
 /// Whether flash holds a page and cannot read it.
-fn is_lost<S: Scheme>(below: &Below<'_, S>, lpn: Lpn) -> bool {
+fn is_lost(below: &Below<'_>, lpn: Lpn) -> bool {
     match below.scheme.locate(below.board, lpn) {
         Location::Flash(ppn) => below.board.nand().state().is_unreadable(ppn),
         _ => false,

@@ -13,7 +13,7 @@ impl<S: Scheme> Ssd<S> {
         let start = self.board.nand_mut().clock_mut().enter(from);
         let (buffer, mut below) = self.parts();
         let written = match buffer {
-            Some(buffer) => buffer.flush(&mut below, start)?,
+            Some(buffer) => buffer.flush(&mut below.any(), start)?,
             None => start,
         };
         let flushed = below.scheme.flush(below.board, written)?;

@@ -159,9 +159,8 @@ impl<S: Scheme> Ssd<S> {
             }
             None => self.take_any(request)?,
         };
-        let [arrival, admitted, completed] =
-            [taken.arrival, taken.admitted, taken.completed].map(|at| at - self.epoch);
-        served.note((arrival, admitted, completed));
+        let since = |at: Nanos| at - self.epoch;
+        served.note((since(taken.arrival), since(taken.admitted), since(taken.completed)));
         if self.unreadable.is_some() || !alike.takes(request.op, &taken, &self.board) {
             self.begin_alike(request.op, &taken, alike);
             if ROWS == rows::BOOKED_SINGLY {

@@ -26,7 +26,7 @@ impl<S: Scheme> Ssd<S> {
             let scheme_works = self.idle_work;
             let (buffer, mut below) = self.parts();
             let mut done = match buffer {
-                Some(buffer) => buffer.idle(&mut below, start)?,
+                Some(buffer) => buffer.idle(&mut below.any(), start)?,
                 None => None,
             };
             if done.is_none() && scheme_works {

@@ -2,6 +2,7 @@
 
 use super::Ssd;
 use crate::device::DeviceError;
+use ftlab_flash::board::Board;
 use ftlab_flash::board::nand::state::OobRead;
 use ftlab_flash::request::{Request, Unreadable};
 use ftlab_flash::units::{BlockId, Lpn, Tag};
@@ -44,8 +45,13 @@ impl<S: Scheme> Ssd<S> {
 
     /// Where the newest version of a page is.
     pub(super) fn find(&self, lpn: Lpn) -> Location {
-        let buffered = self.buffer.as_ref().and_then(|buffer| buffer.locate(lpn));
-        buffered.unwrap_or_else(|| self.scheme().locate(&self.board, lpn))
+        self.whole().expect(super::RECOVERED).find(lpn)
+    }
+
+    /// The version of a page where it is located, and whether it cannot be read there, or not all
+    /// of it.
+    pub(super) fn version_of(&self, lpn: Lpn) -> (Tag, bool) {
+        self.whole().expect(super::RECOVERED).version_of(lpn)
     }
 
     /// Counts a page that could not be read. That it really is lost on flash, in the version that
@@ -66,44 +72,13 @@ impl<S: Scheme> Ssd<S> {
         Ok(())
     }
 
-    /// The version of a page where it is located, and whether it cannot be read there, or not all
-    /// of it.
-    pub(super) fn version_of(&self, lpn: Lpn) -> (Tag, bool) {
-        let state = self.board.nand().state();
-        let version = |place| match place {
-            Location::Flash(ppn) => (state.tag(ppn), state.is_unreadable(ppn)),
-            Location::Ram(tag) => (tag, tag == Tag::UNREADABLE),
-            Location::Nowhere => (Tag(0), false),
-        };
-        let (tag, mut lost) = version(self.find(lpn));
-        if self.buffer.as_ref().is_some_and(|buffer| buffer.needs_flash(lpn)) {
-            lost |= version(self.scheme().locate(&self.board, lpn)).1;
-        }
-        (tag, lost)
-    }
-
-    /// Of all that lie on flash, superseded ones among them.
-    fn highest_version(&self) -> u32 {
-        let (geometry, state) = (self.board.geometry(), self.board.nand().state());
-        let mut highest = 0;
-        for block in (0..geometry.blocks()).map(BlockId) {
-            for offset in 0..state.block(block).top {
-                let ppn = geometry.page(block, offset);
-                if matches!(state.oob(ppn), OobRead::Written(oob) if oob.kind.is_host_data()) {
-                    highest = highest.max(state.tag(ppn).0);
-                }
-            }
-        }
-        highest
-    }
-
     /// What the host may rely on after a cut is what the scheme kept: unacknowledged writes and
     /// unflushed trims may have gone either way.
     pub(super) fn settle_after_recovery(&mut self) {
         // A device whose flash was put there goes on behind the versions found on it.
         let fresh = self.next_tag == 0;
         if fresh {
-            self.next_tag = self.highest_version();
+            self.next_tag = highest_version(&self.board);
         }
         for lpn in (0..self.board.geometry().logical_pages).map(Lpn) {
             match self.find(lpn) {
@@ -117,4 +92,19 @@ impl<S: Scheme> Ssd<S> {
         }
         self.outstanding.clear();
     }
+}
+
+/// Of all that lie on flash, superseded ones among them.
+fn highest_version(board: &Board) -> u32 {
+    let (geometry, state) = (board.geometry(), board.nand().state());
+    let mut highest = 0;
+    for block in (0..geometry.blocks()).map(BlockId) {
+        for offset in 0..state.block(block).top {
+            let ppn = geometry.page(block, offset);
+            if matches!(state.oob(ppn), OobRead::Written(oob) if oob.kind.is_host_data()) {
+                highest = highest.max(state.tag(ppn).0);
+            }
+        }
+    }
+    highest
 }
