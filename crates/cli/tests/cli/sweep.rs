@@ -1,6 +1,6 @@
 //! Sweeps: a folder that is gone on with, shared, and merged to the same bytes whoever filled it.
 
-use crate::common::Bench;
+use crate::common::{Bench, program};
 
 const FILE: &str = "device = 'slc_small'\ncapacity = '32MiB'\nprecondition = 'fill'\n\
     workload = 'randwrite:bs=4k,span=16MiB,count=4000,seed=5'\n\
@@ -250,7 +250,7 @@ fn a_dry_run_tells_and_writes_nothing() {
 fn a_killed_sweep_goes_on_from_whole_results() {
     let bench = Bench::new();
     bench.file("sweep.toml", FILE.replace("count=4000", "count=40000"));
-    let mut killed = std::process::Command::new(env!("CARGO_BIN_EXE_ftlab"))
+    let mut killed = std::process::Command::new(program())
         .current_dir(bench.path(""))
         .args(["sweep", "sweep.toml", "--out", "out"])
         .stdout(std::process::Stdio::null())

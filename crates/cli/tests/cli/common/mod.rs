@@ -2,6 +2,7 @@
 
 #![allow(dead_code, reason = "every test file uses its own part of this")]
 
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::sync::LazyLock;
@@ -57,6 +58,11 @@ impl Ended {
     }
 }
 
+/// The program: `FTLAB_PROGRAM`, or the one that was compiled with the tests.
+pub fn program() -> OsString {
+    std::env::var_os("FTLAB_PROGRAM").unwrap_or(env!("CARGO_BIN_EXE_ftlab").into())
+}
+
 impl Bench {
     /// An empty folder.
     pub fn new() -> Self {
@@ -83,7 +89,7 @@ impl Bench {
     }
 
     fn command(&self, line: &str) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_ftlab"));
+        let mut command = Command::new(program());
         // What tests of many small devices ask of the allocator is none of a user's.
         command.env_remove("MALLOC_TRIM_THRESHOLD_").env_remove("MALLOC_MMAP_THRESHOLD_");
         command.current_dir(self.folder.path()).args(line.split_whitespace());
@@ -104,7 +110,7 @@ impl Bench {
         Ended::new(&child.wait_with_output().unwrap())
     }
 
-    /// Runs `ftlab` until `under_way` says that it has begun, and half a second more; then it gets
+    /// Runs `ftlab` until `under_way` says that it has begun, and a fifth of a second more; then it gets
     /// the signal of Ctrl-C.
     #[cfg(unix)]
     pub fn interrupted(&self, line: &str, under_way: impl Fn() -> bool) -> Ended {
@@ -122,7 +128,7 @@ impl Bench {
             std::thread::sleep(Duration::from_millis(10));
         }
         assert!(under_way(), "nothing began within 20 seconds");
-        std::thread::sleep(Duration::from_millis(500));
+        std::thread::sleep(Duration::from_millis(200));
         let id = child.id().to_string();
         assert!(Command::new("kill").args([signal, &id]).status().unwrap().success());
         Ended::new(&child.wait_with_output().unwrap())
