@@ -41,8 +41,10 @@ unexport FTLAB_ONLY
 .PHONY: demo build test tests built-tests made-pages test-long check fmt bench cost memory scaling pgo fuzz fuzz-brief fuzz-long docs book book-test browser clients test-clients reproduce quick linted-tests package wheel wheel-here stubs python-test notebooks notebooks-test test-cluster test-mutants test-mutants-sample clean \
     browser-report browser-workload browser-calibration browser-papers browser-explore browser-sweep browser-drive
 
+# BUILT: it is there already. Cargo and maturin set the build of the Python package apart, and each would compile it anew
+# behind the other.
 build: ## the release binary, target/release/ftlab
-	$(CARGO) build --release --locked $(PACKAGES)
+	$(if $(BUILT),,$(CARGO) build --release --locked $(PACKAGES))
 
 demo: build ## compares six schemes on a bundled workload, looks into it, fits a device to a drive, and writes pages to out/demo
 	rm -rf $(DEMO)
@@ -73,25 +75,26 @@ reproduce: build ## every experiment of the papers in full (about half an hour o
 	$(FTLAB) reproduce all --resume --out out/papers
 
 test: export PACKAGES = $(PYTHON_PACKAGES)
-test: ## everything that CI runs: lints, all tests, half a minute of fuzzing, packages, Python, the browser test
+test: ## everything that CI runs: lints, all tests, a quarter of a minute of fuzzing, packages, Python, the browser test
 	$(MAKE) -j3 linted-tests built-tests
 
 # Clippy's driver stands in for the compiler of our crates (tests/compile.sh), so that what is compiled to be tested is
 # linted by the way: `make check` alone takes as long as compiling half of it. `--all-targets` would compile the tests that the
-# library of the engine does not have, all schemes among them.
+# library of the engine does not have, all schemes among them. The command line is tested with the program that is shipped.
 linted-tests: export RUSTC_WORKSPACE_WRAPPER := $(abspath tests/compile.sh)
 linted-tests: export RUSTFLAGS := -D warnings
 linted-tests:
 	$(CARGO) fmt --all --check
 	$(CARGO) test --locked --workspace --tests --examples --bench '*' --no-run
-	$(MAKE) tests
+	RUSTC_WORKSPACE_WRAPPER= RUSTFLAGS= $(MAKE) build
+	FTLAB_PROGRAM=$(abspath $(FTLAB)) $(MAKE) tests
 	$(MAKE) fuzz-brief test-mutants-sample
 
 # What needs the program alone runs beside the tests of the crates, whose compilation takes longer than the program's.
 # Much of it waits for others (a browser, a server, a package from afar): three steps at a time keep two cores busy.
 built-tests: build
-	$(MAKE) package
-	$(MAKE) made-pages notebooks-test book-test clients cost memory
+	$(MAKE) BUILT=yes package
+	$(MAKE) BUILT=yes made-pages notebooks-test book-test clients cost memory
 
 # Where all run side by side nobody opens a page that is not written yet.
 made-pages: demo quick
@@ -132,8 +135,8 @@ $(MUTANTS):
 	    cargo-mutants
 
 # Needs one core.
-fuzz-brief: ## ten seconds of operations, of conversations, and of all targets in turns
-	FTLAB_FUZZ_SECONDS=10 $(CARGO) test --locked --workspace --test fuzz_smoke
+fuzz-brief: ## five seconds of operations, of conversations, and of all targets in turns
+	FTLAB_FUZZ_SECONDS=5 $(CARGO) test --locked --workspace --test fuzz_smoke
 
 # EXECUTIONS: of all targets together, which get the same time (docs/fuzzing.md).
 fuzz-long: ## 100000000 executions of all fuzz targets together, counted and timed by target; without nightly, needs one core
