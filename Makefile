@@ -86,7 +86,7 @@ linted-tests: export RUSTFLAGS := -D warnings
 linted-tests:
 	$(CARGO) fmt --all --check
 	$(CARGO) test --locked --workspace --tests --examples --bench '*' --no-run
-	RUSTC_WORKSPACE_WRAPPER= RUSTFLAGS= $(MAKE) build
+	env -u RUSTC_WORKSPACE_WRAPPER -u RUSTFLAGS $(MAKE) build
 	FTLAB_PROGRAM=$(abspath $(FTLAB)) $(MAKE) tests
 	$(MAKE) fuzz-brief test-mutants-sample
 
