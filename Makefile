@@ -76,7 +76,7 @@ reproduce: build ## every experiment of the papers in full (about half an hour o
 	$(FTLAB) reproduce all --resume --out out/papers
 
 test: export PACKAGES = $(PYTHON_PACKAGES)
-test: ## everything that CI runs: lints, all tests, a quarter of a minute of fuzzing, packages, Python, the browser test
+test: ## everything that CI runs: lints, all tests, half a minute of fuzzing, packages, Python, the browser test
 	$(MAKE) -j3 linted-tests built-tests
 
 # Clippy's driver stands in for the compiler of our crates (tests/compile.sh), so that what is compiled to be tested is
@@ -136,8 +136,8 @@ $(MUTANTS):
 	    cargo-mutants
 
 # Needs one core.
-fuzz-brief: ## five seconds of operations, of conversations, and of all targets in turns
-	FTLAB_FUZZ_SECONDS=5 $(CARGO) test --locked --workspace --test fuzz_smoke
+fuzz-brief: ## ten seconds of operations, of conversations, and of all targets in turns
+	FTLAB_FUZZ_SECONDS=10 $(CARGO) test --locked --workspace --test fuzz_smoke
 
 # EXECUTIONS: of all targets together, which get the same time (docs/fuzzing.md).
 fuzz-long: ## 100000000 executions of all fuzz targets together, counted and timed by target; without nightly, needs one core

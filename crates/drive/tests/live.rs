@@ -239,8 +239,8 @@ fn connections_on_which_nothing_is_asked_keep_nobody_out() {
             if number % 2 == 0 {
                 stream.write_all(b"GET / HT").unwrap();
                 // Who was silent for longest goes by when the server heard of a byte, not by when
-                // it was sent: it hears of this one before others come.
-                thread::sleep(Duration::from_millis(20));
+                // it was sent: it hears of this one before others come, on a busy machine as well.
+                thread::sleep(Duration::from_millis(100));
             }
             idle.push(stream);
         }
@@ -248,17 +248,14 @@ fn connections_on_which_nothing_is_asked_keep_nobody_out() {
         assert!(answered(address) > 3 << 20);
         assert!(begun.elapsed() < Duration::from_secs(5), "{:?}", begun.elapsed());
         ask();
-        // So many are kept, and no more: the first to come were the first to go. A busy server hears of a few late, so
-        // that those near the border may go in another order.
+        // So many are kept, and no more: the first to come were the first to go.
         let closed = |stream: &TcpStream| {
             stream.set_nonblocking(true).unwrap();
             matches!((&mut &*stream).read(&mut [0]), Ok(0))
         };
         let left: Vec<bool> = idle.iter().map(closed).collect();
-        let kept = left.iter().filter(|closed| !**closed).count();
-        assert!(kept <= http::CONNECTIONS, "{kept} were kept");
-        let (first, last) = (2 * http::CONNECTIONS - 8, 3 * http::CONNECTIONS - 8);
-        assert!(left[..first].iter().all(|closed| *closed), "{left:?}");
-        assert!(left[last..].iter().all(|closed| !closed), "{left:?}");
+        let first_kept = left.iter().position(|closed| !closed).unwrap();
+        assert!(first_kept >= 2 * http::CONNECTIONS, "{first_kept} were closed first");
+        assert!(left[first_kept..].iter().all(|closed| !closed), "{left:?}");
     });
 }

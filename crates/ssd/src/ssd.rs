@@ -1,6 +1,7 @@
 //! A device: host queue, then the buffer, then the scheme, then the meter.
 //!
-//! [`Ssd`] is generic over the scheme, so that nothing is dispatched below a request.
+//! [`Ssd`] is generic over the scheme, so that nothing is dispatched below a request; but a buffer and
+//! an audit ask whichever scheme there is, page by page.
 
 use std::ops::ControlFlow;
 

@@ -300,8 +300,8 @@ mod tests {
             assert_eq!(stack.distinct(), 1 << 16);
             stack.bytes()
         };
-        let once = bytes_after(500_000);
-        assert_eq!(once, bytes_after(5_000_000));
+        let once = bytes_after(1_000_000);
+        assert_eq!(once, bytes_after(10_000_000));
         assert!(once < 32 << 16, "{once} bytes for {} pages", 1 << 16);
     }
 }

@@ -250,8 +250,6 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
-        #![proptest_config(ProptestConfig::with_cases(64))]
-
         /// Against a plain list of the slots that are taken, with compactions in between.
         #[test]
         fn it_counts_as_a_plain_list_does(

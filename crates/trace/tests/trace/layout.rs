@@ -163,8 +163,6 @@ fn any_record() -> impl Strategy<Value = Record> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(64))]
-
     /// Every sector of every record goes to one sector of the device, the same each time, and no
     /// two sectors to the same one.
     #[test]

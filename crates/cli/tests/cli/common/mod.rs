@@ -110,8 +110,8 @@ impl Bench {
         Ended::new(&child.wait_with_output().unwrap())
     }
 
-    /// Runs `ftlab` until `under_way` says that it has begun, and a fifth of a second more; then it gets
-    /// the signal of Ctrl-C.
+    /// Runs `ftlab` until `under_way` says that it has begun, and a fifth of a second more; then it
+    /// gets the signal of Ctrl-C.
     #[cfg(unix)]
     pub fn interrupted(&self, line: &str, under_way: impl Fn() -> bool) -> Ended {
         self.ended_by("-INT", line, under_way)

@@ -367,7 +367,7 @@ fn acceptance_is_what_counting_every_write_gives() {
                 continue;
             }
             // Counting thousands of writes takes its time.
-            let counted = step < 4_000 || step % 2_000 == 0;
+            let counted = step < 4_000 || step % 500 == 0;
             let expected = counted.then(|| accepted_by_counting(&board.pcm, from));
             let timeline = board.nand.clock_mut().timeline_mut();
             let (found, _) = board.pcm.book_write(from, None, timeline);

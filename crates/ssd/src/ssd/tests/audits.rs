@@ -75,6 +75,26 @@ fn an_audit_says_which_truth_is_broken() {
     assert_eq!(said(&device), "the scheme did not recover");
 }
 
+/// Page 1 lies on a page of flash that is not valid, and another one is said to be shared, so that the
+/// sum is right. Which pages share which is looked at under a scheme that looks at contents.
+#[test]
+fn an_audit_follows_every_page_where_contents_are_shared() {
+    fn said<const TRAITS: u32>() -> Result<(), String> {
+        let mut device = ssd::<TRAITS>(&[]);
+        write_each(&mut device, 0..3);
+        let lost = place(&device, 1);
+        device.board.nand_mut().invalidate(lost);
+        device.scheme.as_mut().expect("there").shared = 1;
+        assert_eq!(lost, Ppn(1));
+        device.audit().map(drop)
+    }
+    let words = "page 1 lies on page 1 of flash, which is not valid";
+    assert_eq!(said::<CONTENT>(), Err(words.to_owned()));
+    // Under another scheme its own tables are the first to tell.
+    let words = said::<0>().expect_err("a page is missing");
+    assert!(words.ends_with("and counts 3 valid pages where 2 are"), "{words}");
+}
+
 /// One page of trim records is alive.
 #[test]
 fn an_audit_holds_pages_of_records_against_what_is_declared() {

@@ -259,7 +259,7 @@ fn an_independent_simulator_ends_every_request_at_the_same_nanosecond() {
                 programs: suspend == "program_erase",
                 limit,
             };
-            let (ours, expected) = random_requests(&[shape, &own].concat(), rules, cells, 150);
+            let (ours, expected) = random_requests(&[shape, &own].concat(), rules, cells, 400);
             let differs = ours.iter().zip(&expected).position(|(one, two)| one != two);
             if let Some(first) = differs {
                 let (ours, expected) = (ours[first], expected[first]);
