@@ -43,11 +43,6 @@ impl<T: Copy + Default, const LENGTH: usize, const GROUPS: usize> Groups<T, LENG
         used.map(|(group, &place)| (group, &self.counts[usize::from(place)]))
     }
 
-    /// The used groups in the order of their first use, to be changed.
-    pub(super) fn used_mut(&mut self) -> impl Iterator<Item = &mut [T; LENGTH]> {
-        self.counts.iter_mut()
-    }
-
     /// All counts are zero again.
     pub(super) fn clear(&mut self) {
         self.places = [UNUSED; GROUPS];

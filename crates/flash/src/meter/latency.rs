@@ -12,10 +12,13 @@ const LONGEST: Nanos = 1_000_000_000_000_000;
 
 /// An octave has 1024 buckets: three significant digits.
 const FINE_BITS: u32 = 10;
-const FINE: usize = 1 << FINE_BITS;
+
+/// A group is a quarter of an octave: times of one kind differ little, and what is not used need not
+/// be duplicated.
+const FINE: usize = 1 << (FINE_BITS - 2);
 
 /// Groups of that many buckets, up to that of the longest time.
-const GROUPS: usize = LONGEST.ilog2() as usize - FINE_BITS as usize + 2;
+const GROUPS: usize = (LONGEST.ilog2() as usize - FINE_BITS as usize + 2) * 4;
 
 /// Times of one kind.
 #[derive(Clone, Debug)]

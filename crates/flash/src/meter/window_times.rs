@@ -2,12 +2,11 @@
 //! window's percentiles, in memory that does not grow.
 //!
 //! A bucket is a sixteenth of an octave, as in hdrhistogram with five bits; below 32 ns a time is a
-//! bucket of its own. Sixteen counts lie in one line of a cache; all windows of an octave lie
-//! together, and whoever joins windows, or duplicates them, touches only octaves in which something
-//! was counted: the others never become resident.
+//! bucket of its own. The times of one window are counted in a table, sixteen counts in a line of a
+//! cache, until another window begins. What was counted in it is kept in a list, of the buckets that
+//! hold something alone: whoever joins windows, or duplicates them, touches no others.
 
 use super::buckets::{bounds, bucket};
-use super::groups::Groups;
 use crate::units::Nanos;
 
 /// Most windows that are kept; when time runs past them, neighbours are joined in pairs.
@@ -21,44 +20,133 @@ const FINE_BITS: u32 = 4;
 /// longer.
 const GROUPS: usize = 47;
 
-/// Counts of a group: those of all windows.
-const OF_GROUP: usize = WINDOWS * FINE;
+/// Reads and writes.
+const DIRECTIONS: usize = 2;
 
-/// Reads and writes: for each, counts by group of buckets, window and bucket in its group.
+/// The window that is counted in, by direction and bucket.
 #[derive(Clone, Debug)]
-pub(super) struct WindowTimes([Groups<u32, OF_GROUP, GROUPS>; 2]);
+struct Table {
+    counts: Box<[[[u32; FINE]; GROUPS]; DIRECTIONS]>,
+    /// Groups in which something was counted, one a bit.
+    used: [u64; DIRECTIONS],
+}
+
+impl Table {
+    #[inline]
+    fn add(&mut self, direction: usize, bucket: usize, count: u32) {
+        self.counts[direction][bucket / FINE][bucket % FINE] += count;
+        self.used[direction] |= 1 << (bucket / FINE);
+    }
+
+    /// What was counted, ascending by direction and bucket; nothing is afterwards.
+    #[inline]
+    fn drain(&mut self, mut each: impl FnMut(usize, usize, u32)) {
+        for (direction, counts) in self.counts.iter_mut().enumerate() {
+            let mut used = std::mem::take(&mut self.used[direction]);
+            while used != 0 {
+                let group = used.trailing_zeros() as usize;
+                used &= used - 1;
+                for (fine, count) in counts[group].iter_mut().enumerate() {
+                    if *count > 0 {
+                        each(direction, group * FINE + fine, std::mem::take(count));
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// A bucket of a window. Ordered by window, direction and bucket.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Place {
+    window: u8,
+    direction: u8,
+    bucket: u16,
+}
+
+impl Place {
+    fn new(window: usize, direction: usize, bucket: usize) -> Self {
+        Place { window: window as u8, direction: direction as u8, bucket: bucket as u16 }
+    }
+}
+
+/// The times of all windows.
+#[derive(Debug)]
+pub(super) struct WindowTimes {
+    window: usize,
+    table: Table,
+    /// Of all windows, in ascending order. There is room for all buckets, so that counting never
+    /// allocates.
+    list: Vec<(Place, u32)>,
+}
 
 impl WindowTimes {
     pub(super) fn new() -> Self {
-        WindowTimes(std::array::from_fn(|_| Groups::new()))
+        const { assert!(GROUPS <= u64::BITS as usize && WINDOWS <= 1 << u8::BITS) };
+        WindowTimes {
+            window: 0,
+            table: Table {
+                counts: Box::new([[[0; FINE]; GROUPS]; DIRECTIONS]),
+                used: [0; DIRECTIONS],
+            },
+            list: Vec::with_capacity(WINDOWS * DIRECTIONS * GROUPS * FINE),
+        }
+    }
+
+    /// Counts in this window from now on.
+    pub(super) fn turn_to(&mut self, window: usize) {
+        self.put_away();
+        self.window = window;
     }
 
     #[inline]
-    pub(super) fn record(&mut self, direction: usize, window: usize, time: Nanos, count: u32) {
+    pub(super) fn record(&mut self, direction: usize, time: Nanos, count: u32) {
         let bucket = bucket(FINE_BITS, time).min(FINE * GROUPS - 1);
-        let counts = self.0[direction].group_mut(bucket / FINE);
-        counts[window * FINE + bucket % FINE] += count;
+        self.table.add(direction, bucket, count);
     }
 
     pub(super) fn reset(&mut self) {
-        self.0.iter_mut().for_each(Groups::clear);
+        self.table.drain(|_, _, _| {});
+        self.list.clear();
     }
 
-    /// Joins neighbours in pairs; behind the first `used` windows all are empty, before and after.
-    pub(super) fn widen(&mut self, used: usize) {
-        let pairs = used.div_ceil(2);
-        for counts in self.0.iter_mut().flat_map(Groups::used_mut) {
-            let (windows, _) = counts.as_chunks_mut::<FINE>();
-            for pair in 0..pairs {
-                let (mut both, second) = (windows[2 * pair], windows[2 * pair + 1]);
-                // Few windows have times of a group.
-                if second != [0; FINE] {
-                    both.iter_mut().zip(second).for_each(|(count, more)| *count += more);
-                }
-                windows[pair] = both;
+    /// Joins neighbours in pairs; which window is counted in has to be told next.
+    pub(super) fn widen(&mut self) {
+        self.put_away();
+        let WindowTimes { table, list, .. } = self;
+        let (mut read, mut written) = (0, 0);
+        while let Some(&(Place { window, .. }, _)) = list.get(read) {
+            let pair = usize::from(window) / 2;
+            while let Some(&(place, count)) = list.get(read)
+                && usize::from(place.window) / 2 == pair
+            {
+                table.add(place.direction.into(), place.bucket.into(), count);
+                read += 1;
             }
-            windows[pairs..used].fill([0; FINE]);
+            // A pair has no more buckets than its windows had.
+            table.drain(|direction, bucket, count| {
+                list[written] = (Place::new(pair, direction, bucket), count);
+                written += 1;
+            });
         }
+        list.truncate(written);
+    }
+
+    /// What was counted in the present window goes to the list.
+    fn put_away(&mut self) {
+        let WindowTimes { window, table, list } = self;
+        table.drain(|direction, bucket, count| {
+            let place = Place::new(*window, direction, bucket);
+            // Windows follow each other, but for the few that are turned to again.
+            if list.last().is_none_or(|&(last, _)| last < place) {
+                list.push((place, count));
+                return;
+            }
+            match list.binary_search_by_key(&place, |&(place, _)| place) {
+                Ok(at) => list[at].1 += count,
+                Err(at) => list.insert(at, (place, count)),
+            }
+        });
     }
 
     /// The buckets of a window that hold something: shortest and longest time, and how many.
@@ -67,14 +155,30 @@ impl WindowTimes {
         direction: usize,
         window: usize,
     ) -> impl Iterator<Item = (Nanos, Nanos, u64)> {
-        let counts = self.0[direction].used().flat_map(move |(group, counts)| {
-            let counts = counts[window * FINE..][..FINE].iter().enumerate();
-            counts.map(move |(fine, &count)| (group * FINE + fine, count))
-        });
-        counts.filter(|&(_, count)| count > 0).map(|(bucket, count)| {
+        let mut counts = match window == self.window {
+            true => self.table.counts[direction],
+            false => [[0; FINE]; GROUPS],
+        };
+        let (first, end) =
+            (Place::new(window, direction, 0), Place::new(window, direction, FINE * GROUPS));
+        let begins = self.list.partition_point(|&(place, _)| place < first);
+        for &(place, count) in self.list[begins..].iter().take_while(|&&(place, _)| place < end) {
+            counts.as_flattened_mut()[usize::from(place.bucket)] += count;
+        }
+        let counts = counts.into_iter().flatten().enumerate().filter(|&(_, count)| count > 0);
+        counts.map(|(bucket, count)| {
             let (shortest, longest) = bounds(FINE_BITS, bucket);
             (shortest, longest, u64::from(count))
         })
+    }
+}
+
+impl Clone for WindowTimes {
+    /// With room for all buckets, as counting in the copy must not allocate either.
+    fn clone(&self) -> Self {
+        let mut list = Vec::with_capacity(self.list.capacity());
+        list.extend_from_slice(&self.list);
+        WindowTimes { window: self.window, table: self.table.clone(), list }
     }
 }
 
@@ -82,14 +186,18 @@ impl WindowTimes {
 mod tests {
     use super::*;
 
+    fn found(times: &WindowTimes, window: usize) -> Vec<(Nanos, Nanos, u64)> {
+        times.buckets(1, window).collect()
+    }
+
     #[test]
     fn joined_windows_hold_the_times_of_both() {
         let mut times = WindowTimes::new();
         for (window, time) in [(0, 5), (1, 5), (2, 1_000), (3, 70), (WINDOWS - 1, 9)] {
-            times.record(1, window, time, 1);
+            times.turn_to(window);
+            times.record(1, time, 1);
         }
-        times.widen(WINDOWS);
-        let found = |times: &WindowTimes, window| -> Vec<_> { times.buckets(1, window).collect() };
+        times.widen();
         assert_eq!(found(&times, 0), [(5, 5, 2)]);
         assert_eq!(found(&times, 1), [(68, 71, 1), (992, 1_023, 1)]);
         assert_eq!(found(&times, WINDOWS / 2 - 1), [(9, 9, 1)]);
@@ -98,5 +206,50 @@ mod tests {
         assert_eq!(found(&times.clone(), 1), found(&times, 1));
         times.reset();
         assert!((0..WINDOWS).all(|window| found(&times, window).is_empty()));
+    }
+
+    #[test]
+    fn a_window_that_is_counted_in_again_keeps_what_it_had() {
+        let mut times = WindowTimes::new();
+        for (window, time, count) in [(3, 40, 1), (4, 40, 2), (3, 40, 4), (3, 6, 8)] {
+            times.turn_to(window);
+            times.record(1, time, count);
+        }
+        times.record(0, 40, 16);
+        assert_eq!(
+            found(&times, 3),
+            [(6, 6, 8), (40, 41, 5)],
+            "the list, and what is not in it yet"
+        );
+        assert_eq!(found(&times, 4), [(40, 41, 2)]);
+        assert_eq!(times.buckets(0, 3).collect::<Vec<_>>(), [(40, 41, 16)]);
+        assert_eq!(times.buckets(0, 4).count(), 0);
+    }
+
+    #[test]
+    fn a_duplicate_counts_for_itself_and_has_room_for_all() {
+        let mut times = WindowTimes::new();
+        for window in [0, 9] {
+            times.turn_to(window);
+            times.record(1, 70, 1);
+        }
+        let mut duplicate = times.clone();
+        assert_eq!(duplicate.list.capacity(), times.list.capacity());
+        duplicate.record(1, 70, 1);
+        duplicate.turn_to(0);
+        duplicate.record(1, 5, 1);
+        assert_eq!((found(&times, 0), found(&times, 9)), (vec![(68, 71, 1)], vec![(68, 71, 1)]));
+        assert_eq!(found(&duplicate, 0), [(5, 5, 1), (68, 71, 1)]);
+        assert_eq!(found(&duplicate, 9), [(68, 71, 2)]);
+    }
+
+    #[test]
+    fn times_longer_than_all_buckets_are_in_the_last() {
+        let mut times = WindowTimes::new();
+        times.turn_to(WINDOWS - 1);
+        times.record(1, Nanos::MAX, 1);
+        times.turn_to(0);
+        let (_, longest, count) = found(&times, WINDOWS - 1)[0];
+        assert_eq!((longest, count), ((1 << 50) - 1, 1));
     }
 }

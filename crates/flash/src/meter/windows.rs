@@ -195,7 +195,7 @@ impl Windows {
         responses.sum += u128::from(count) * u128::from(system);
         responses.max = responses.max.max(system);
         if kind < OTHERS {
-            self.times.record(kind, self.present, system, count);
+            self.times.record(kind, system, count);
         }
         window.host_pages_written += totals.host_pages_written - self.seen.host_pages_written;
         window.overhead_programs += totals.overhead_programs - self.seen.overhead_programs;
@@ -230,13 +230,14 @@ impl Windows {
         }
         self.present = (time / self.width) as usize;
         self.present_start = self.present as Nanos * self.width;
+        self.times.turn_to(self.present);
         let used = self.windows.len().max(self.present + 1);
         self.windows.resize(used, Window::default());
     }
 
     #[cold]
     fn widen(&mut self) {
-        self.times.widen(self.windows.len());
+        self.times.widen();
         let pairs = self.windows.len().div_ceil(2);
         for pair in 0..pairs {
             let first = self.windows[2 * pair];
