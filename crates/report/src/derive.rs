@@ -18,7 +18,7 @@ pub(crate) use tail::{shares, slowest, total, worst};
 use std::collections::BTreeMap;
 
 use ftlab_engine::board::nand::Nand;
-use ftlab_engine::config::{Config, Described, PlacementKind, Shown};
+use ftlab_engine::config::{Config, Described, Groups, PlacementKind, Shown};
 use ftlab_engine::meter::{BlockRole, Cause, ClassCounts, Event, LatencyStatistics, Meter};
 use ftlab_engine::schemes::{Memory, RamUse as StructureUse, Row, TABLE};
 use ftlab_engine::ssd::Device;
@@ -358,17 +358,19 @@ fn wall(seconds: f64, host: &Host, flash: &Flash) -> Wall {
 /// that follow from settings stand beside those of the device.
 fn configuration(device: &dyn Device, row: &Row, config: &Config) -> Map<String, Value> {
     let mut groups = Map::new();
-    for Described { key, value, .. } in config.describe() {
-        let Some((group, name)) = key.split_once('.') else {
-            continue;
-        };
-        let is_scheme = TABLE.iter().any(|row| row.paper.name == group);
-        if is_scheme && !row.reads(config, group) {
+    for group in config.groups() {
+        let is_scheme = TABLE.iter().any(|row| row.paper.name == group.name());
+        if is_scheme && !row.reads(config, group.name()) {
             continue;
         }
-        let settings = groups.entry(group).or_insert_with(|| Value::Object(Map::new()));
-        if let Value::Object(settings) = settings {
-            settings.insert(name.to_owned(), json(&value));
+        let settings =
+            group.describe().into_iter().filter_map(|Described { key, value, .. }| {
+                let (_, name) = key.split_once('.')?;
+                Some((name.to_owned(), json(&value)))
+            });
+        let settings: Map<_, _> = settings.collect();
+        if !settings.is_empty() {
+            groups.insert(group.name().to_owned(), settings.into());
         }
     }
     let sizes = device.board().geometry();

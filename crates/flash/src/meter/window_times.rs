@@ -149,27 +149,29 @@ impl WindowTimes {
         });
     }
 
-    /// The buckets of a window that hold something: shortest and longest time, and how many.
-    pub(super) fn buckets(
-        &self,
-        direction: usize,
-        window: usize,
-    ) -> impl Iterator<Item = (Nanos, Nanos, u64)> {
-        let mut counts = match window == self.window {
-            true => self.table.counts[direction],
-            false => [[0; FINE]; GROUPS],
-        };
-        let (first, end) =
-            (Place::new(window, direction, 0), Place::new(window, direction, FINE * GROUPS));
+    /// The buckets of a window that hold something, ascending: shortest and longest time, and how
+    /// many.
+    pub(super) fn buckets(&self, direction: usize, window: usize) -> Vec<(Nanos, Nanos, u64)> {
+        let first = Place::new(window, direction, 0);
+        let end = Place::new(window, direction, FINE * GROUPS);
         let begins = self.list.partition_point(|&(place, _)| place < first);
-        for &(place, count) in self.list[begins..].iter().take_while(|&&(place, _)| place < end) {
-            counts.as_flattened_mut()[usize::from(place.bucket)] += count;
+        let listed = self.list[begins..].iter().take_while(|&&(place, _)| place < end);
+        let mut counts: Vec<_> =
+            listed.map(|&(place, count)| (usize::from(place.bucket), count)).collect();
+        if window == self.window {
+            let table = self.table.counts[direction].as_flattened().iter().enumerate();
+            for (bucket, &count) in table.filter(|&(_, &count)| count > 0) {
+                match counts.binary_search_by_key(&bucket, |&(bucket, _)| bucket) {
+                    Ok(at) => counts[at].1 += count,
+                    Err(at) => counts.insert(at, (bucket, count)),
+                }
+            }
         }
-        let counts = counts.into_iter().flatten().enumerate().filter(|&(_, count)| count > 0);
-        counts.map(|(bucket, count)| {
+        let with_bounds = |(bucket, count)| {
             let (shortest, longest) = bounds(FINE_BITS, bucket);
             (shortest, longest, u64::from(count))
-        })
+        };
+        counts.into_iter().map(with_bounds).collect()
     }
 }
 
@@ -187,7 +189,7 @@ mod tests {
     use super::*;
 
     fn found(times: &WindowTimes, window: usize) -> Vec<(Nanos, Nanos, u64)> {
-        times.buckets(1, window).collect()
+        times.buckets(1, window)
     }
 
     #[test]
@@ -202,7 +204,7 @@ mod tests {
         assert_eq!(found(&times, 1), [(68, 71, 1), (992, 1_023, 1)]);
         assert_eq!(found(&times, WINDOWS / 2 - 1), [(9, 9, 1)]);
         assert_eq!(found(&times, 2), []);
-        assert_eq!(times.buckets(0, 0).count(), 0, "reads are apart");
+        assert_eq!(times.buckets(0, 0), [], "reads are apart");
         assert_eq!(found(&times.clone(), 1), found(&times, 1));
         times.reset();
         assert!((0..WINDOWS).all(|window| found(&times, window).is_empty()));
@@ -222,8 +224,8 @@ mod tests {
             "the list, and what is not in it yet"
         );
         assert_eq!(found(&times, 4), [(40, 41, 2)]);
-        assert_eq!(times.buckets(0, 3).collect::<Vec<_>>(), [(40, 41, 16)]);
-        assert_eq!(times.buckets(0, 4).count(), 0);
+        assert_eq!(times.buckets(0, 3), [(40, 41, 16)]);
+        assert_eq!(times.buckets(0, 4), []);
     }
 
     #[test]

@@ -1,7 +1,9 @@
 //! What must be known of a workload before it runs: how far it reaches, how many requests it has,
 //! which pages it touches. Each is a pass over all of it, which an observer may end.
 
-use ftlab_engine::config::{Described, Shown, UnwrittenRead};
+use std::sync::LazyLock;
+
+use ftlab_engine::config::{Config, Described, Group, Groups, Shown, UnwrittenRead};
 use ftlab_engine::parts::block_mapped::LogBase;
 use ftlab_trace::{AddressMode, Description, Farthest, Largest, UnitSpans, Workload};
 
@@ -121,8 +123,18 @@ pub fn log_of_footprint(one: &Chosen) -> bool {
         described.key.ends_with(".log_base")
             && matches!(&described.value, Shown::Text(base) if base == share)
     };
-    one.config.device.active_region.0.is_none() && one.config.describe().iter().any(asks)
+    let groups = one.config.groups().into_iter().filter(|group| WITH_LOG.contains(&group.name()));
+    one.config.device.active_region.0.is_none()
+        && groups.flat_map(|group| group.describe()).any(|described| asks(&described))
 }
+
+/// Groups that say what the size of a log is a share of.
+static WITH_LOG: LazyLock<Vec<&str>> = LazyLock::new(|| {
+    let says = |group: &&dyn Group| {
+        group.describe().iter().any(|described| described.key.ends_with(".log_base"))
+    };
+    Config::default().groups().into_iter().filter(says).map(|group| group.name()).collect()
+});
 
 /// Must be known before the run: which pages it touches, or reads before it writes them.
 pub fn needs_footprint(chosen: &[Chosen], modes: &Modes) -> bool {

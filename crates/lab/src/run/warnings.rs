@@ -1,8 +1,8 @@
 //! Sentences that a reader must see beside the numbers.
 
 use ftlab_engine::config::{
-    Config, GcSettings, GcTrigger, Isolation, MidasSettings, PlacementKind, PlacementSettings,
-    Times, TimingProfile, UnwrittenRead,
+    Config, Described, GcSettings, GcTrigger, Groups, Isolation, MidasSettings, PlacementKind,
+    PlacementSettings, Times, TimingProfile, UnwrittenRead,
 };
 use ftlab_engine::host::{Arbitration, Hints, SchedulerKind};
 use ftlab_engine::meter::{Cause, Event, Level};
@@ -284,15 +284,17 @@ fn directory_on_top(run: &SchemePlan) -> String {
 fn spare_unused(plan: &Plan, run: &SchemePlan) -> Option<String> {
     let set = &plan.experiment.set;
     let Chosen { name, row, config, .. } = &run.chosen;
-    let settings = config.describe();
-    let own = |key: &str| {
-        let group = key.strip_suffix(".log_pct").filter(|group| row.reads(config, group))?;
-        Some(format!("{group}.log_blocks"))
-    };
-    let (log, number) = settings.iter().find_map(|one| Some((one, own(&one.key)?)))?;
+    if !set.state("device.over_provisioning") {
+        return None;
+    }
+    let groups = config.groups().into_iter().filter(|group| row.reads(config, group.name()));
+    let settings: Vec<Described> = groups.flat_map(|group| group.describe()).collect();
+    let (log, number) = settings.iter().find_map(|one| {
+        let group = one.key.strip_suffix(".log_pct")?;
+        Some((one, format!("{group}.log_blocks")))
+    })?;
     let by_number = settings.iter().any(|one| one.key == number && one.value != one.default);
-    let is_stated = log.value != log.default || by_number || set.state(&log.key);
-    if !set.state("device.over_provisioning") || is_stated {
+    if log.value != log.default || by_number || set.state(&log.key) {
         return None;
     }
     let device = &config.device;
