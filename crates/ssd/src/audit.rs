@@ -152,7 +152,7 @@ fn blocks(
         for offset in 0..geometry.pages_per_block {
             let ppn = geometry.page(block, offset);
             programmed += u32::from(!state.is_free(ppn));
-            if !state.is_valid(ppn) {
+            if !state.is_valid_at(block, offset) {
                 continue;
             }
             valid += 1;
