@@ -363,11 +363,10 @@ fn configuration(device: &dyn Device, row: &Row, config: &Config) -> Map<String,
         if is_scheme && !row.reads(config, group.name()) {
             continue;
         }
-        let settings =
-            group.describe().into_iter().filter_map(|Described { key, value, .. }| {
-                let (_, name) = key.split_once('.')?;
-                Some((name.to_owned(), json(&value)))
-            });
+        let settings = group.describe().into_iter().map(|Described { key, value, .. }| {
+            let (_, name) = key.split_once('.').expect("a key is group.key");
+            (name.to_owned(), json(&value))
+        });
         let settings: Map<_, _> = settings.collect();
         if !settings.is_empty() {
             groups.insert(group.name().to_owned(), settings.into());

@@ -13,17 +13,20 @@ const LONGEST: Nanos = 1_000_000_000_000_000;
 /// An octave has 1024 buckets: three significant digits.
 const FINE_BITS: u32 = 10;
 
-/// A group is a quarter of an octave: times of one kind differ little, and what is not used need not
-/// be duplicated.
-const FINE: usize = 1 << (FINE_BITS - 2);
+/// Groups of an octave: times of one kind differ little, and what is not used need not be
+/// duplicated.
+const GROUPS_OF_OCTAVE: usize = 4;
 
-/// Groups of that many buckets, up to that of the longest time.
-const GROUPS: usize = (LONGEST.ilog2() as usize - FINE_BITS as usize + 2) * 4;
+/// Buckets of a group.
+const OF_GROUP: usize = (1 << FINE_BITS) / GROUPS_OF_OCTAVE;
+
+/// Groups up to that of the longest time.
+const GROUPS: usize = (LONGEST.ilog2() as usize - FINE_BITS as usize + 2) * GROUPS_OF_OCTAVE;
 
 /// Times of one kind.
 #[derive(Clone, Debug)]
 pub struct LatencyStatistics {
-    histogram: Groups<u64, FINE, GROUPS>,
+    histogram: Groups<OF_GROUP, GROUPS>,
     /// How many are in the histogram.
     count: u64,
     sum: u128,
@@ -77,7 +80,7 @@ impl LatencyStatistics {
             return;
         }
         let bucket = bucket(FINE_BITS, time.min(LONGEST));
-        self.histogram.group_mut(bucket / FINE)[bucket % FINE] += count;
+        self.histogram.group_mut(bucket / OF_GROUP)[bucket % OF_GROUP] += count;
         self.count += count;
         let (wide, many) = (u128::from(time), u128::from(count));
         self.sum += wide * many;
@@ -170,7 +173,7 @@ impl LatencyStatistics {
     /// Of each bucket that is not empty, ascending: its longest time, and how many are in it.
     fn recorded(&self) -> impl Iterator<Item = (Nanos, u64)> {
         let counts = self.histogram.used().flat_map(|(group, counts)| {
-            counts.iter().enumerate().map(move |(fine, &count)| (group * FINE + fine, count))
+            counts.iter().enumerate().map(move |(fine, &count)| (group * OF_GROUP + fine, count))
         });
         let longest = |bucket| bounds(FINE_BITS, bucket).1.min(self.max);
         counts.filter(|&(_, count)| count > 0).map(move |(bucket, count)| (longest(bucket), count))

@@ -3,8 +3,8 @@
 //!
 //! A bucket is a sixteenth of an octave, as in hdrhistogram with five bits; below 32 ns a time is a
 //! bucket of its own. The times of one window are counted in a table, sixteen counts in a line of a
-//! cache, until another window begins. What was counted in it is kept in a list, of the buckets that
-//! hold something alone: whoever joins windows, or duplicates them, touches no others.
+//! cache, until another window begins. What was counted in it then goes to a list of only those
+//! buckets that hold something: whoever joins windows, or duplicates them, touches little.
 
 use super::buckets::{bounds, bucket};
 use crate::units::Nanos;
@@ -23,7 +23,8 @@ const GROUPS: usize = 47;
 /// Reads and writes.
 const DIRECTIONS: usize = 2;
 
-/// The window that is counted in, by direction and bucket.
+/// Counts of one window by direction and bucket: of that which is counted in, or of two that are
+/// being joined.
 #[derive(Clone, Debug)]
 struct Table {
     counts: Box<[[[u32; FINE]; GROUPS]; DIRECTIONS]>,
@@ -66,6 +67,7 @@ struct Place {
 
 impl Place {
     fn new(window: usize, direction: usize, bucket: usize) -> Self {
+        assert!(window < WINDOWS, "window {window} of {WINDOWS}");
         Place { window: window as u8, direction: direction as u8, bucket: bucket as u16 }
     }
 }
@@ -82,7 +84,7 @@ pub(super) struct WindowTimes {
 
 impl WindowTimes {
     pub(super) fn new() -> Self {
-        const { assert!(GROUPS <= u64::BITS as usize && WINDOWS <= 1 << u8::BITS) };
+        const { assert!(GROUPS <= u64::BITS as usize && FINE * GROUPS <= u16::MAX as usize) };
         WindowTimes {
             window: 0,
             table: Table {
@@ -110,7 +112,7 @@ impl WindowTimes {
         self.list.clear();
     }
 
-    /// Joins neighbours in pairs; which window is counted in has to be told next.
+    /// Joins neighbours in pairs.
     pub(super) fn widen(&mut self) {
         self.put_away();
         let WindowTimes { table, list, .. } = self;
@@ -130,6 +132,7 @@ impl WindowTimes {
             });
         }
         list.truncate(written);
+        self.window /= 2;
     }
 
     /// What was counted in the present window goes to the list.
@@ -137,7 +140,7 @@ impl WindowTimes {
         let WindowTimes { window, table, list } = self;
         table.drain(|direction, bucket, count| {
             let place = Place::new(*window, direction, bucket);
-            // Windows follow each other, but for the few that are turned to again.
+            // Windows follow each other, but for the few to which a late completion belongs.
             if list.last().is_none_or(|&(last, _)| last < place) {
                 list.push((place, count));
                 return;
@@ -186,7 +189,10 @@ impl Clone for WindowTimes {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
     use super::*;
+    use crate::rng::{Purpose, Rng};
 
     fn found(times: &WindowTimes, window: usize) -> Vec<(Nanos, Nanos, u64)> {
         times.buckets(1, window)
@@ -226,17 +232,97 @@ mod tests {
         assert_eq!(found(&times, 4), [(40, 41, 2)]);
         assert_eq!(times.buckets(0, 3), [(40, 41, 16)]);
         assert_eq!(times.buckets(0, 4), []);
+        times.turn_to(4);
+        times.record(1, 40, 32);
+        times.turn_to(7);
+        assert_eq!(found(&times, 4), [(40, 41, 34)], "the last of the list is counted again");
+        assert_eq!(found(&times, 3), [(6, 6, 8), (40, 41, 5)]);
+    }
+
+    /// As the windows, but counted in a map: in any order, joined and reset at any time.
+    #[test]
+    fn times_are_those_of_a_map_of_all_buckets() {
+        let mut model: BTreeMap<_, u32> = BTreeMap::new();
+        let mut rng = Rng::new(7, Purpose::Workload);
+        let mut times = WindowTimes::new();
+        let mut window = 0;
+        for step in 0..20_000 {
+            match rng.below(64) {
+                0..16 => {
+                    window = match rng.below(8) {
+                        0 => rng.below(WINDOWS as u32) as usize,
+                        1..3 => window.saturating_sub(2),
+                        _ => (window + 1).min(WINDOWS - 1),
+                    };
+                    times.turn_to(window);
+                }
+                16 if rng.below(8) == 0 => {
+                    times.widen();
+                    window /= 2;
+                    let mut joined = BTreeMap::new();
+                    for ((direction, window, bucket), count) in model {
+                        *joined.entry((direction, window / 2, bucket)).or_default() += count;
+                    }
+                    model = joined;
+                }
+                17 if rng.below(64) == 0 => {
+                    times.reset();
+                    model.clear();
+                }
+                18 => times = times.clone(),
+                _ => {}
+            }
+            let (direction, count) = (rng.below(2) as usize, rng.below(3) + 1);
+            let time = rng.next_u64() >> (15 + rng.below(40));
+            times.record(direction, time, count);
+            *model.entry((direction, window, bucket(FINE_BITS, time))).or_default() += count;
+            if step % 400 == 0 {
+                (0..WINDOWS * DIRECTIONS).for_each(|index| {
+                    let (direction, window) = (index % DIRECTIONS, index / DIRECTIONS);
+                    let of_window = model.range((direction, window, 0)..(direction, window + 1, 0));
+                    let with_bounds = of_window.map(|(&(_, _, bucket), &count)| {
+                        let (shortest, longest) = bounds(FINE_BITS, bucket);
+                        (shortest, longest, u64::from(count))
+                    });
+                    let expected: Vec<_> = with_bounds.collect();
+                    assert_eq!(times.buckets(direction, window), expected, "step {step}");
+                });
+            }
+        }
     }
 
     #[test]
-    fn a_duplicate_counts_for_itself_and_has_room_for_all() {
+    fn there_is_room_for_all_buckets_of_all_windows() {
+        let mut times = WindowTimes::new();
+        let room = times.list.capacity();
+        for window in (0..WINDOWS).step_by(2).chain((1..WINDOWS).step_by(2)) {
+            times.turn_to(window);
+            for bucket in 0..FINE * GROUPS {
+                (0..DIRECTIONS).for_each(|direction| times.table.add(direction, bucket, 1));
+            }
+        }
+        let mut times = times.clone();
+        times.turn_to(0);
+        assert_eq!(times.list.len(), WINDOWS * DIRECTIONS * FINE * GROUPS);
+        assert_eq!(times.list.capacity(), room, "nothing was allocated");
+        times.widen();
+        assert_eq!(times.list.len(), WINDOWS / 2 * DIRECTIONS * FINE * GROUPS);
+    }
+
+    #[test]
+    #[should_panic(expected = "window 256 of 256")]
+    fn a_window_that_there_is_not_has_no_times() {
+        WindowTimes::new().buckets(0, WINDOWS);
+    }
+
+    #[test]
+    fn a_duplicate_counts_for_itself() {
         let mut times = WindowTimes::new();
         for window in [0, 9] {
             times.turn_to(window);
             times.record(1, 70, 1);
         }
         let mut duplicate = times.clone();
-        assert_eq!(duplicate.list.capacity(), times.list.capacity());
         duplicate.record(1, 70, 1);
         duplicate.turn_to(0);
         duplicate.record(1, 5, 1);
@@ -251,7 +337,6 @@ mod tests {
         times.turn_to(WINDOWS - 1);
         times.record(1, Nanos::MAX, 1);
         times.turn_to(0);
-        let (_, longest, count) = found(&times, WINDOWS - 1)[0];
-        assert_eq!((longest, count), ((1 << 50) - 1, 1));
+        assert_eq!(found(&times, WINDOWS - 1), [((1 << 50) - (1 << 45), (1 << 50) - 1, 1)]);
     }
 }

@@ -128,7 +128,8 @@ pub fn log_of_footprint(one: &Chosen) -> bool {
         && groups.flat_map(|group| group.describe()).any(|described| asks(&described))
 }
 
-/// Groups that say what the size of a log is a share of.
+/// Groups that say what the size of a log is a share of, whatever their values are: to describe
+/// all settings for that takes longer than a short run.
 static WITH_LOG: LazyLock<Vec<&str>> = LazyLock::new(|| {
     let says = |group: &&dyn Group| {
         group.describe().iter().any(|described| described.key.ends_with(".log_base"))
