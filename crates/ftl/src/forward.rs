@@ -140,6 +140,7 @@ macro_rules! forward {
         }
     };
     (@locate ($($base:ident).+)) => {
+        #[inline]
         fn locate(
             &self,
             board: &$crate::flash::board::Board,

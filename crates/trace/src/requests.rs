@@ -127,12 +127,12 @@ impl Requests {
         self.pending.clear();
         (self.next, self.single) = (0, 0);
         self.records_before = self.map.counts().records;
-        let mut laid =
-            Laid { map: &mut self.map, out: &mut self.pending, plain: 0, single: 0, failed: None };
+        let (map, out) = (&mut self.map, &mut self.pending);
+        let mut laid = Laid { map, out, with_care: 0, pieces: 0, failed: None };
         let read = self.records.each_of(most, |record| laid.add(record));
-        let Laid { plain, single, failed, .. } = laid;
-        self.map.count_plain(plain);
-        self.single = single;
+        let Laid { with_care, pieces, failed, .. } = laid;
+        self.map.count_plain(self.pending.len() - with_care);
+        self.single = self.pending.len() - pieces;
         match (failed, read) {
             (Some(error), _) => self.end_at_record(error),
             (None, Some(Err(error))) => self.end(Some(error)),
@@ -157,10 +157,10 @@ impl Requests {
 struct Laid<'a> {
     map: &'a mut AddressMap,
     out: &'a mut Vec<Request>,
-    /// Those that the map has not counted yet.
-    plain: usize,
-    /// Those that became a single request.
-    single: usize,
+    /// Requests that the map has counted; the others are a record each.
+    with_care: usize,
+    /// Requests at the end that together are one record.
+    pieces: usize,
     failed: Option<TraceError>,
 }
 
@@ -170,11 +170,11 @@ impl Laid<'_> {
     fn add(&mut self, record: &Record) -> bool {
         if let Some(request) = self.map.plain(record) {
             self.out.push(request);
-            self.plain += 1;
-            self.single += 1;
             return true;
         }
-        self.add_with_care(record)
+        // A copy, so that those above need no place in memory.
+        let record = *record;
+        self.add_with_care(&record)
     }
 
     #[inline(never)]
@@ -185,9 +185,10 @@ impl Laid<'_> {
             self.failed = Some(error);
             return false;
         }
-        let is_single = self.out.len() == before + 1;
-        self.single += usize::from(is_single);
-        is_single
+        let added = self.out.len() - before;
+        self.with_care += added;
+        self.pieces = if added == 1 { 0 } else { added };
+        added == 1
     }
 }
 

@@ -74,6 +74,29 @@ impl GrowingPages {
         }
     }
 
+    /// Adds the pages that requests read or write.
+    pub fn insert_all(&mut self, requests: &[Request], page_bytes: u64) {
+        let sectors = page_bytes / SECTOR_BYTES;
+        // Nearly always a power of two, which is found out once, and then no division.
+        match sectors.is_power_of_two() {
+            true => {
+                let shift = sectors.trailing_zeros();
+                self.insert_those_of(requests, |sector| sector >> shift);
+            }
+            false => self.insert_those_of(requests, |sector| sector / sectors),
+        }
+    }
+
+    #[inline]
+    fn insert_those_of(&mut self, requests: &[Request], page_of: impl Fn(u64) -> u64) {
+        for request in requests.iter().filter(|one| matches!(one.op, Op::Read | Op::Write)) {
+            let (first, sectors) = (request.first_sector, u64::from(request.sectors));
+            for page in page_of(first)..page_of(first + sectors - 1) + 1 {
+                self.insert(page);
+            }
+        }
+    }
+
     #[inline(never)]
     fn enter(&mut self) {
         for page in self.gathered.drain(..) {

@@ -311,7 +311,8 @@ impl Drive<'_> {
         let mut chunk = Vec::with_capacity(Records::CHUNK);
         while let Some(next) = stream.next_chunk(&mut chunk) {
             next?;
-            for request in chunk.iter_mut().filter(|_| !closed) {
+            let arriving = if closed { &mut [] } else { &mut chunk[..] };
+            for request in arriving {
                 let time = request.arrival - *origin.get_or_insert(request.arrival);
                 let arrival = timing.arrival(time).unwrap_or_default();
                 request.arrival = later(begins, arrival, self.plan.repeat.option())?;
@@ -329,13 +330,10 @@ impl Drive<'_> {
             }
             self.last_completion = self.last_completion.max(completed);
             self.measured += chunk.len() as u64;
-            for request in chunk.iter().filter(|one| matches!(one.op, Op::Read | Op::Write)) {
-                for page in pages(request, self.plan.layout.page_bytes) {
-                    self.touched.insert(page);
-                }
-                let written = if request.op == Op::Write { request.sectors } else { 0 };
-                self.bytes_written += u64::from(written) * SECTOR_BYTES;
-            }
+            self.touched.insert_all(&chunk, self.plan.layout.page_bytes);
+            let written = chunk.iter().filter(|request| request.op == Op::Write);
+            let sectors: u64 = written.map(|request| u64::from(request.sectors)).sum();
+            self.bytes_written += sectors * SECTOR_BYTES;
             self.steps.advance_by(chunk.len() as u64)?;
         }
         self.last_completion = self.last_completion.max(driver.complete_all(device));
