@@ -476,7 +476,11 @@ impl Hat {
             ready = tables.delete_tail_if_full(board, ready);
         }
         // (c) The head; the PPN follows with the page. The tail that left may have been the entry.
-        match tables.qmt.find(io.lpn) {
+        let kept = match found {
+            Some(_) if self.settings.alg1_literal => tables.qmt.find(io.lpn),
+            kept => kept,
+        };
+        match kept {
             Some(slot) => tables.qmt.touch(slot),
             None => {
                 tables.qmt.insert(io.lpn, tables.slow(io.lpn), ready);

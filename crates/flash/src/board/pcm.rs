@@ -167,6 +167,30 @@ impl Pcm {
         start
     }
 
+    /// Whether a read finds nothing booked that is not over at `now`.
+    #[inline]
+    fn reads_alone(&self, now: Nanos) -> bool {
+        self.until <= now && self.read > 0
+    }
+
+    /// Books a read from `from` on, where all that was ever booked is over; returns its start.
+    #[inline]
+    fn book_read_alone(&mut self, from: Nanos) -> Nanos {
+        self.floor = self.floor.max(self.until);
+        let start = from.max(self.floor);
+        self.until = start + self.read;
+        self.writes.clear();
+        match self.reads.len() {
+            // The same place of memory every time.
+            1 => self.reads[0] = (start, self.until),
+            _ => {
+                self.reads.clear();
+                self.reads.push_front((start, self.until));
+            }
+        }
+        start
+    }
+
     /// Books a read from `from` on; returns its start.
     #[inline]
     fn book_read(&mut self, from: Nanos, timeline: &mut Timeline) -> Nanos {
@@ -288,6 +312,7 @@ impl Pcm {
 
     /// Books a write that is taken at `from`, where nothing is booked but one read that ends later:
     /// the write goes before it if there is time, else behind it. Whether it is so.
+    #[inline]
     fn book_write_behind_read(&mut self, (from, now): (Nanos, Nanos), unit: Option<u32>) -> bool {
         let (1, Some(&(begins, ends))) = (self.reads.len(), self.reads.front()) else {
             return false;
@@ -299,12 +324,12 @@ impl Pcm {
         let start = if from + self.write <= begins { from } else { ends };
         let end = start + self.write;
         self.until = self.until.max(end);
-        self.writes.push_back(Write { accepted: from, start, end, span: 0, unit });
+        self.writes.push_front(Write { accepted: from, start, end, span: 0, unit });
         true
     }
 
     /// Books a write that is taken at once and begins at `from`; others of its `unit` may join it.
-    #[inline]
+    #[inline(always)]
     fn book_write_alone(&mut self, from: Nanos, unit: Option<u32>) {
         self.floor = self.floor.max(self.until);
         self.until = from + self.write;
@@ -392,6 +417,7 @@ impl Board {
     }
 
     /// The same beside everything else: nobody waits for what is read.
+    #[inline]
     pub fn pcm_read_beside(&mut self, after: When) {
         let _ = self.book_pcm_read(after);
     }
@@ -402,7 +428,18 @@ impl Board {
         assert!(self.pcm.queue > 0, "no phase-change memory is attached to this board");
         self.meter.event(Event::PcmReads, 1);
         let clock = self.nand.clock_mut();
-        let from = clock.earliest(after);
+        let (from, now) = (clock.earliest(after), clock.now());
+        if !self.pcm.reads_alone(now) || clock.timeline_mut().is_on() {
+            return (from, self.book_pcm_read_among_others(from));
+        }
+        let start = self.pcm.book_read_alone(from);
+        clock.pcm_is_read(self.pcm.read);
+        (from, start)
+    }
+
+    #[inline(never)]
+    fn book_pcm_read_among_others(&mut self, from: Nanos) -> Nanos {
+        let clock = self.nand.clock_mut();
         self.pcm.forget(clock.now());
         let start = self.pcm.book_read(from, clock.timeline_mut());
         let (length, end) = (self.pcm.read, start + self.pcm.read);
@@ -411,7 +448,7 @@ impl Board {
             clock.timeline_mut().add(Span { unit, start, end, work, cause, planes: 1 });
         }
         clock.pcm_is_read(length);
-        (from, start)
+        start
     }
 
     /// Posts a write of one entry; returns when it is accepted: at once where the queue has room,
@@ -431,11 +468,15 @@ impl Board {
     #[inline(always)]
     pub fn pcm_write_or_wait(&mut self, unit: Option<u32>, after: When) -> Option<When> {
         let clock = self.nand.clock_mut();
-        let from = clock.earliest(after);
-        if !self.pcm.takes_at_once(from, clock.now()) || clock.timeline_mut().is_on() {
+        let (from, now) = (clock.earliest(after), clock.now());
+        if clock.timeline_mut().is_on() {
             return Some(self.pcm_write_among_others(unit, after));
         }
-        self.pcm.book_write_alone(from, unit);
+        if self.pcm.takes_at_once(from, now) {
+            self.pcm.book_write_alone(from, unit);
+        } else if !self.pcm.book_write_behind_read((from, now), unit) {
+            return Some(self.pcm_write_among_others(unit, after));
+        }
         clock.pcm_is_written(self.pcm.write);
         self.meter.event(Event::PcmWrites, 1);
         None
@@ -445,11 +486,8 @@ impl Board {
     fn pcm_write_among_others(&mut self, unit: Option<u32>, after: When) -> When {
         assert!(self.pcm.queue > 0, "no phase-change memory is attached to this board");
         let clock = self.nand.clock_mut();
-        let (from, now) = (clock.earliest(after), clock.now());
-        let (accepted, joined) = match clock.timeline_mut().is_on() {
-            false if self.pcm.book_write_behind_read((from, now), unit) => (from, false),
-            _ => self.book_pcm_write(from, unit),
-        };
+        let from = clock.earliest(after);
+        let (accepted, joined) = self.book_pcm_write(from, unit);
         let clock = self.nand.clock_mut();
         if !joined {
             self.meter.event(Event::PcmWrites, 1);
