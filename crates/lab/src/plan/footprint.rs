@@ -177,19 +177,33 @@ mod tests {
         assert_eq!((grown.len(), grown.end()), (8_999, 8_999));
     }
 
+    fn request(op: Op, first_sector: u64, sectors: u32) -> Request {
+        Request { arrival: 0, op, first_sector, sectors, unit: 0, stream: None, content: None }
+    }
+
+    /// Pages of four sectors and of three; trims touch none.
+    #[test]
+    fn requests_touch_every_page_of_which_they_read_or_write_a_sector() {
+        let requests = [
+            request(Op::Write, 3, 2),
+            request(Op::Read, 9, 4),
+            request(Op::Trim, 40, 8),
+            request(Op::Read, 31, 1),
+            request(Op::Write, 24, 3),
+        ];
+        for (page_bytes, touched) in [(2048, vec![0, 1, 2, 3, 6, 7]), (1536, vec![1, 3, 4, 8, 10])]
+        {
+            let mut growing = GrowingPages::new(20);
+            growing.insert_all(&requests, page_bytes);
+            assert_eq!(growing.finish().iter().collect::<Vec<_>>(), touched);
+        }
+    }
+
     #[test]
     fn pages_read_before_they_are_written_are_told_from_the_others() {
         let mut footprint = Footprint::new(200, 2048);
         let mut note = |op, first_sector, sectors| {
-            footprint.note(&Request {
-                arrival: 0,
-                op,
-                first_sector,
-                sectors,
-                unit: 0,
-                stream: None,
-                content: None,
-            });
+            footprint.note(&request(op, first_sector, sectors));
         };
         note(Op::Write, 3, 2); // pages 0 and 1, both in part
         note(Op::Read, 4, 8); // pages 1 and 2
