@@ -181,7 +181,7 @@ mod tests {
         Request { arrival: 0, op, first_sector, sectors, unit: 0, stream: None, content: None }
     }
 
-    /// Pages of four sectors and of three; trims touch none.
+    /// Pages of four sectors and of three; trims and flushes touch none.
     #[test]
     fn requests_touch_every_page_of_which_they_read_or_write_a_sector() {
         let requests = [
@@ -190,12 +190,20 @@ mod tests {
             request(Op::Trim, 40, 8),
             request(Op::Read, 31, 1),
             request(Op::Write, 24, 3),
+            request(Op::Read, 13, 11),
+            request(Op::Flush, 0, 0),
         ];
-        for (page_bytes, touched) in [(2048, vec![0, 1, 2, 3, 6, 7]), (1536, vec![1, 3, 4, 8, 10])]
-        {
+        let of_four = vec![0, 1, 2, 3, 4, 5, 6, 7];
+        let of_three = vec![1, 3, 4, 5, 6, 7, 8, 10];
+        for (page_bytes, touched) in [(2048, of_four), (1536, of_three)] {
             let mut growing = GrowingPages::new(20);
             growing.insert_all(&requests, page_bytes);
             assert_eq!(growing.finish().iter().collect::<Vec<_>>(), touched);
+            let moving = requests.iter().filter(|one| matches!(one.op, Op::Read | Op::Write));
+            let mut singly: Vec<u64> = moving.flat_map(|one| pages(one, page_bytes)).collect();
+            singly.sort_unstable();
+            singly.dedup();
+            assert_eq!(singly, touched);
         }
     }
 
