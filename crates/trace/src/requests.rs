@@ -172,7 +172,8 @@ impl Laid<'_> {
             self.out.push(request);
             return true;
         }
-        // A copy, so that those above need no place in memory.
+        // A copy: if the record's own address left this function, plain ones would have to be in
+        // memory too.
         let record = *record;
         self.add_with_care(&record)
     }

@@ -192,19 +192,8 @@ impl Pcm {
     }
 
     /// Books a read from `from` on; returns its start.
-    #[inline]
     fn book_read(&mut self, from: Nanos, timeline: &mut Timeline) -> Nanos {
-        let start = from.max(self.floor);
-        if self.is_idle() && self.read > 0 {
-            self.until = start + self.read;
-            self.reads.push_front((start, self.until));
-            return start;
-        }
-        self.book_read_among_others(start, timeline)
-    }
-
-    fn book_read_among_others(&mut self, from: Nanos, timeline: &mut Timeline) -> Nanos {
-        let mut start = from;
+        let mut start = from.max(self.floor);
         while !self.is_idle() {
             let next = self.writes.partition_point(|write| write.end <= start);
             // A write that begins at this very moment lets the read go first.
@@ -464,7 +453,7 @@ impl Board {
         self.pcm_write_or_wait(unit, after).unwrap_or(after)
     }
 
-    /// The same; none where the queue takes the entry at once and nobody waits.
+    /// The same; none, or `after` itself, where the queue takes the entry at once and nobody waits.
     #[inline(always)]
     pub fn pcm_write_or_wait(&mut self, unit: Option<u32>, after: When) -> Option<When> {
         let clock = self.nand.clock_mut();

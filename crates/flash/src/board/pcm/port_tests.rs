@@ -51,6 +51,22 @@ fn reads_that_take_no_time_leave_the_port_idle() {
 }
 
 #[test]
+fn a_read_is_alone_where_all_is_over_and_it_takes_time() {
+    let mut pcm = port(&[]);
+    pcm.book_write_alone(10, None);
+    let end = 10 + WRITE;
+    assert_eq!([end - 1, end].map(|now| pcm.reads_alone(now)), [false, true]);
+    assert!(!port(&[("timing.pcm_read", "0")]).reads_alone(0), "it takes no time");
+    for start in [end, end + 500] {
+        assert_eq!(pcm.book_read_alone(start), start);
+        assert_eq!((pcm.writes.len(), pcm.until), (0, start + READ));
+        assert!(pcm.reads.iter().eq([&(start, start + READ)]), "of others nothing is known");
+    }
+    assert_eq!(pcm.floor, end + READ, "when all before the last one was over");
+    assert_eq!(pcm.book_read_alone(0), end + 500 + READ, "not before what was booked is over");
+}
+
+#[test]
 fn what_is_over_is_forgotten() {
     let mut pcm = port(&[]);
     let _ = pcm.book_read(10, &mut timeline());
