@@ -77,7 +77,7 @@ reproduce: build ## every experiment of the papers in full (about half an hour o
 
 test: export PACKAGES = $(PYTHON_PACKAGES)
 test: ## everything that CI runs: lints, all tests, half a minute of fuzzing, packages, Python, the browser test
-	$(MAKE) -j3 linted-tests built-tests
+	$(MAKE) -j4 linted-tests built-tests
 
 # Clippy's driver stands in for the compiler of our crates (tests/compile.sh), so that what is compiled to be tested is
 # linted by the way: `make check` alone takes as long as compiling half of it. `--all-targets` would compile the tests that the
@@ -92,7 +92,7 @@ linted-tests:
 	$(MAKE) fuzz-brief test-mutants-sample
 
 # What needs the program alone runs beside the tests of the crates, whose compilation takes longer than the program's.
-# Much of it waits for others (a browser, a server, a package from afar): three steps at a time keep two cores busy.
+# Much of it waits for others (a browser, a server, a package from afar): four steps at a time keep two cores busy.
 built-tests: build
 	$(MAKE) BUILT=yes package
 	$(MAKE) BUILT=yes made-pages notebooks-test book-test clients cost memory
