@@ -476,10 +476,8 @@ impl Hat {
             ready = tables.delete_tail_if_full(board, ready);
         }
         // (c) The head; the PPN follows with the page. The tail that left may have been the entry.
-        let kept = match found {
-            Some(_) if self.settings.alg1_literal => tables.qmt.find(io.lpn),
-            kept => kept,
-        };
+        let literal = self.settings.alg1_literal;
+        let kept = if literal { tables.qmt.find(io.lpn) } else { found };
         match kept {
             Some(slot) => tables.qmt.touch(slot),
             None => {

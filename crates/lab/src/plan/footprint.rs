@@ -1,6 +1,8 @@
 //! Which logical pages a workload touches: one bit per page, all zero until touched, so that a
 //! large device costs memory only where it is used.
 
+use std::ops::Range;
+
 use ftlab_engine::request::{Op, Request};
 use ftlab_engine::units::SECTOR_BYTES;
 
@@ -90,8 +92,7 @@ impl GrowingPages {
     #[inline]
     fn insert_those_of(&mut self, requests: &[Request], page_of: impl Fn(u64) -> u64) {
         for request in requests.iter().filter(|one| matches!(one.op, Op::Read | Op::Write)) {
-            let (first, sectors) = (request.first_sector, u64::from(request.sectors));
-            for page in page_of(first)..page_of(first + sectors - 1) + 1 {
+            for page in pages_by(request, &page_of) {
                 self.insert(page);
             }
         }
@@ -111,19 +112,25 @@ impl GrowingPages {
     }
 }
 
-/// First page and first page after a request.
+/// First page and first page after a request that reads or writes.
 #[inline]
-pub fn pages(request: &Request, page_bytes: u64) -> std::ops::Range<u64> {
+pub fn pages(request: &Request, page_bytes: u64) -> Range<u64> {
     let sectors = page_bytes / SECTOR_BYTES;
-    let end = request.first_sector + u64::from(request.sectors);
     // Nearly always a power of two, and then no division.
     match sectors.is_power_of_two() {
         true => {
             let shift = sectors.trailing_zeros();
-            request.first_sector >> shift..(end + sectors - 1) >> shift
+            pages_by(request, |sector| sector >> shift)
         }
-        false => request.first_sector / sectors..end.div_ceil(sectors),
+        false => pages_by(request, |sector| sector / sectors),
     }
+}
+
+/// The same, where it is known which page a sector is of.
+#[inline(always)]
+fn pages_by(request: &Request, page_of: impl Fn(u64) -> u64) -> Range<u64> {
+    let (first, sectors) = (request.first_sector, u64::from(request.sectors));
+    page_of(first)..page_of(first + sectors - 1) + 1
 }
 
 /// What preparing a device must know of the workload.

@@ -311,8 +311,9 @@ impl Drive<'_> {
         let mut chunk = Vec::with_capacity(Records::CHUNK);
         while let Some(next) = stream.next_chunk(&mut chunk) {
             next?;
-            let arriving = if closed { &mut [] } else { &mut chunk[..] };
-            for request in arriving {
+            // In a closed loop the driver says when they arrive.
+            let timed = if closed { &mut [] } else { &mut chunk[..] };
+            for request in timed {
                 let time = request.arrival - *origin.get_or_insert(request.arrival);
                 let arrival = timing.arrival(time).unwrap_or_default();
                 request.arrival = later(begins, arrival, self.plan.repeat.option())?;

@@ -1,6 +1,10 @@
 //! The port alone: what each short way asks, and what it books.
 
 use super::*;
+use crate::board::Board;
+use crate::board::when::When;
+use crate::meter::Event;
+use crate::rng::{Purpose, Rng};
 use crate::settings::Groups as _;
 
 const WRITE: Nanos = 90_000;
@@ -155,5 +159,60 @@ fn only_a_read_that_takes_time_is_drawn() {
         board.nand_mut().timeline_mut().start(10);
         let _ = board.pcm_read(When::START);
         assert_eq!(board.nand_mut().timeline_mut().take().0.len(), drawn);
+    }
+}
+
+/// Counted write by write: the first moment from `from` on with fewer than the queue's length taken
+/// and not done.
+fn accepted_by_counting(pcm: &Pcm, from: Nanos) -> Nanos {
+    let mut at = from.max(pcm.floor);
+    loop {
+        let there = |write: &&Write| write.end > at && write.accepted <= at;
+        if pcm.writes.iter().filter(there).count() < pcm.queue {
+            return at;
+        }
+        let ends = pcm.writes.iter().map(|write| write.end).filter(|&end| end > at);
+        at = ends.min().expect("the queue is full of something");
+    }
+}
+
+/// Bursts that the port cannot follow, pauses in which it recovers, moments out of order, reads in
+/// between: what the queue remembers of being full changes no moment of acceptance. The longest
+/// burst is of more writes than the port knows of at once.
+#[test]
+fn acceptance_is_what_counting_every_write_gives() {
+    let mut rng = Rng::new(3, Purpose::Workload);
+    for queue in [1, 2, 16] {
+        let mut config = BoardSettings::default();
+        config.set("timing.profile", "parallel").expect("legal");
+        let mut board = Board::new(&config, 1, 0);
+        board.attach_pcm(queue);
+        let (mut now, mut waited, mut forgotten) = (0, 0, false);
+        for step in 0..14_000 {
+            let pause = match step {
+                0..4_000 if step / 500 % 2 == 0 => 60_000,
+                0..4_000 => 240_000,
+                _ => 1_000,
+            };
+            now += Nanos::from(rng.below(pause));
+            let clock = board.nand.clock_mut();
+            let _ = clock.admit(now);
+            board.pcm.forget(now);
+            forgotten |= board.pcm.floor > now;
+            let from = now + Nanos::from(rng.below(400_000));
+            if rng.below(3) == 0 {
+                board.pcm.book_read(from, board.nand.clock_mut().timeline_mut());
+                continue;
+            }
+            // Counting thousands of writes takes its time.
+            let counted = step < 4_000 || step % 500 == 0;
+            let expected = counted.then(|| accepted_by_counting(&board.pcm, from));
+            let timeline = board.nand.clock_mut().timeline_mut();
+            let (found, _) = board.pcm.book_write(from, None, timeline);
+            assert!(expected.is_none_or(|at| at == found), "{found}, queue {queue}, step {step}");
+            waited += u32::from(found > from);
+        }
+        assert!(forgotten, "queue {queue}: no write that is to come was ever forgotten");
+        assert!((6_000..9_300).contains(&waited), "queue {queue}: {waited} of some 9,300 waited");
     }
 }
