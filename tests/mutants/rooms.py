@@ -118,7 +118,7 @@ ROOMS = {
         (unit("flash"), device(), *said("ideal_page", "bast", "dftl", *SPECIAL),
          *conformance("ideal_page"))),
     "board": Room(
-        (f"{FLASH}/board/nand/*.rs", f"{FLASH}/board/*.rs", f"{FLASH}/board/nand/state/*.rs"),
+        (f"{FLASH}/board/nand/*.rs", f"{FLASH}/board/*.rs", f"{FLASH}/board/nand/state/*.rs", f"{FLASH}/board/pcm/*.rs"),
         (unit("flash"), unit("ftl"), device(), examples(*SPECIAL),
          *said("ideal_page", "bast", "dftl", *SPECIAL), *conformance("ideal_page", "bast"))),
     "event_clock": Room((f"{FLASH}/board/nand/clock/event/*.rs",), (unit("flash"), device())),
