@@ -311,7 +311,7 @@ impl Drive<'_> {
         let mut chunk = Vec::with_capacity(Records::CHUNK);
         while let Some(next) = stream.next_chunk(&mut chunk) {
             next?;
-            // In a closed loop the driver says when they arrive.
+            // In a closed loop they arrive when the device can take them.
             let timed = if closed { &mut [] } else { &mut chunk[..] };
             for request in timed {
                 let time = request.arrival - *origin.get_or_insert(request.arrival);
