@@ -52,7 +52,7 @@ impl PageBits {
 }
 
 /// Pages that are gathered before they enter their set.
-const GATHERED: usize = 4096;
+const GATHERED: usize = 16384;
 
 /// A set of logical pages while it grows. Pages enter it many at a time: each alone would wait for
 /// its part of the set, which is far away in memory; many find what others of them have fetched.

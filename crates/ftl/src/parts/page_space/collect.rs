@@ -136,12 +136,15 @@ impl PageSpace {
             let (lightest, found) = self.choose_lightest(board, owner, victim, found);
             return (Some(lightest), found);
         }
-        let fitting = self
-            .closed_blocks(board, plane)
-            .filter(|&block| self.fits(board, owner, block))
-            .min_by_key(|&block| {
-                (self.census(board.nand()).valid_pages(block), !self.is_map(block))
-            });
+        // What a block writes is counted only where it would be the best: there are many of them.
+        let mut best: Option<((u32, bool), BlockId)> = None;
+        for block in self.closed_blocks(board, plane) {
+            let key = (self.census(board.nand()).valid_pages(block), !self.is_map(block));
+            if best.is_none_or(|(least, _)| key < least) && self.fits(board, owner, block) {
+                best = Some((key, block));
+            }
+        }
+        let fitting = best.map(|(_, block)| block);
         (fitting, found)
     }
 

@@ -72,6 +72,8 @@ fn fill(space: &mut PageSpace, board: &mut Board, place: (PlaneId, Stream)) -> (
 pub(super) struct Owner {
     /// Map pages that it writes for all pages of a block; of others none.
     pub(super) map_writes: BTreeMap<BlockId, u32>,
+    /// For which blocks it was asked.
+    pub(super) counted: Vec<BlockId>,
     /// Most of them, where it is not one for each page.
     pub(super) most: Option<u32>,
     pub(super) weights: BTreeMap<BlockId, u32>,
@@ -88,6 +90,7 @@ pub(super) struct Owner {
 
 impl PageOwner for Owner {
     fn map_writes(&mut self, _: &PageSpace, _: &Board, victim: BlockId) -> u32 {
+        self.counted.push(victim);
         self.map_writes.get(&victim).copied().unwrap_or(0)
     }
 

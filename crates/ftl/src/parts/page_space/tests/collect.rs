@@ -67,6 +67,26 @@ fn where_the_victim_does_not_fit_a_block_of_the_map_comes_before_one_of_data() {
     assert_eq!((left(&rig), rig.space.reclaimed_blocks()), ([true, false, true, false], 2));
 }
 
+/// What a block writes of the map takes a look at each of its pages: only blocks that would be
+/// better than the best so far are worth it.
+#[test]
+fn where_the_victim_does_not_fit_others_are_counted_only_if_they_are_emptier_than_what_fits() {
+    let mut rig = Rig::new(&[], 10, 2);
+    rig.owner.most = Some(100);
+    let blocks = [1, 3, 2, 2, 3, 1].map(|valid| rig.block(DATA, valid));
+    for victim in [blocks[0], blocks[5]] {
+        rig.owner.map_writes.insert(victim, 100);
+    }
+    let _ = (rig.write(MAP, 0), rig.write((FIRST, Stream::MovedData), 0));
+    rig.keep_free(FIRST, 2);
+    rig.owner.counted.clear();
+    let _ = collect_until(&mut rig, 3).expect("one fits");
+    assert!(!rig.holds(blocks[2]), "the first of those with two pages");
+    // The victim, and then from the first block on.
+    let counted = [0, 0, 1, 2, 5].map(|number| blocks[number]);
+    assert_eq!(rig.owner.counted, counted);
+}
+
 #[test]
 fn a_plane_without_a_victim_refuses_only_when_no_block_is_free() {
     let mut rig = Rig::new(&[], 8, 2);
