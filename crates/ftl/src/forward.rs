@@ -149,6 +149,16 @@ macro_rules! forward {
             self.$($base).+.locate(board, lpn)
         }
     };
+    (@glance_at ($($base:ident).+)) => {
+        #[inline]
+        fn glance_at(
+            &self,
+            board: &$crate::flash::board::Board,
+            ppn: $crate::flash::units::Ppn,
+        ) -> u32 {
+            self.$($base).+.glance_at(board.nand(), ppn)
+        }
+    };
     (@idle ($($base:ident).+)) => {
         fn idle(
             &mut self,

@@ -273,6 +273,11 @@ pub trait Scheme: Clone + Send + Sync + 'static {
 
     /// Where a page is; changes nothing and costs nothing.
     fn locate(&self, board: &Board, lpn: Lpn) -> Location;
+    /// Looks at what changes when this page dies, so that it is at hand. What is seen means nothing.
+    #[inline]
+    fn glance_at(&self, board: &Board, ppn: Ppn) -> u32 {
+        board.nand().state().glance_at(ppn).1
+    }
     /// The page whose data a page of flash holds that was written for `written_for`: another one
     /// where pages of equal content share it.
     fn holder(&self, _ppn: Ppn, written_for: Lpn) -> Lpn {

@@ -242,7 +242,7 @@ impl Scheme for Dftl {
 
     forward!(base: flush, clean_map, changed_entries, idle, locate, unsettled, room, self_check);
     forward!(base: refresh_at_once);
-    forward!(base.space: measuring_begins);
+    forward!(base.space: glance_at, measuring_begins);
 
     fn power_off(self) -> Survivor {
         let copied = self.settings.gtd_sync_every > 0;

@@ -383,7 +383,7 @@ impl Scheme for Hat {
 
     forward!(base: idle, locate, room);
     forward!(base: refresh_at_once);
-    forward!(base.space: measuring_begins);
+    forward!(base.space: glance_at, measuring_begins);
 
     fn pcm(&self) -> &[u32] {
         &self.base.map.table.smt

@@ -209,7 +209,7 @@ impl Scheme for IdealPage {
 
     forward!(base: flush, idle, locate, room);
     forward!(base: refresh_at_once);
-    forward!(base.space: measuring_begins, self_check);
+    forward!(base.space: glance_at, measuring_begins, self_check);
 
     fn power_off(self) -> Self::Survivor {}
 

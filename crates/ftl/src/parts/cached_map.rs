@@ -19,6 +19,7 @@ use crate::parts::trim_records::TrimRecords;
 use ftlab_flash::board::Board;
 use ftlab_flash::board::nand::fault::Fault;
 use ftlab_flash::board::nand::geometry::Geometry;
+use ftlab_flash::board::nand::run::Mover;
 use ftlab_flash::board::nand::state::{OobRead, PageKind};
 use ftlab_flash::board::when::When;
 use ftlab_flash::meter::{Cause, Event};
@@ -107,6 +108,13 @@ impl<C: MapCache> PageOwner for CachedMap<C> {
         parts.clear();
         self.moved = parts;
         Some(count)
+    }
+
+    #[inline]
+    fn glance_at(&self, moved: &[Mover]) {
+        let seen =
+            moved.iter().fold(0, |seen, page| seen ^ self.cache.glance_at(Lpn(page.logical)));
+        std::hint::black_box(seen);
     }
 
     #[inline(always)]
@@ -271,23 +279,22 @@ impl<C: MapCache> CachedMap<C> {
     }
 
     /// Where a write without look-up made an entry, its translation page, which has been read, says
-    /// which version that superseded; it becomes invalid now. Whether there was such a write.
-    fn resolve(&mut self, space: &mut PageSpace, board: &mut Board, lpn: Lpn) -> bool {
-        if !self.cache.is_unresolved(lpn) {
-            return false;
-        }
+    /// which version that superseded; it becomes invalid now.
+    #[cold]
+    fn resolve(&mut self, space: &mut PageSpace, board: &mut Board, lpn: Lpn) {
         self.cache.resolve(lpn);
         if let Some(old) = self.translation.entry(board, lpn) {
             space.invalidate(board, old);
             board.event(Event::DeferredInvalidations, 1);
         }
-        true
     }
 
     /// Adds a cached entry to the edits of its translation page, which has been read.
     #[inline(always)]
     fn edit_from_cache(&mut self, space: &mut PageSpace, board: &mut Board, lpn: Lpn) {
-        self.resolve(space, board, lpn);
+        if self.cache.is_unresolved(lpn) {
+            self.resolve(space, board, lpn);
+        }
         let place = self.translation.part_of(lpn).1;
         let entry = self.cached(board, lpn).expect("the entry is cached");
         self.edits.push((place, pack(entry.map(|ppn| ppn.0))));
@@ -316,6 +323,7 @@ impl<C: MapCache> CachedMap<C> {
     }
 
     /// Writes one entry to its translation page.
+    #[inline]
     pub fn write_back(
         &mut self,
         space: &mut PageSpace,

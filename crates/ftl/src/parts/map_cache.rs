@@ -30,6 +30,11 @@ pub trait MapCache {
     fn look(&self, lpn: Lpn) -> Known {
         self.entry(lpn).map_or(Known::No, Known::Entry)
     }
+    /// Looks where a page's entry is listed, so that it is at hand. What is seen means nothing.
+    #[inline]
+    fn glance_at(&self, _lpn: Lpn) -> u32 {
+        0
+    }
     /// Whether memory holds an entry that its translation page on flash does not say yet.
     fn is_dirty(&self, lpn: Lpn) -> bool;
     /// The first of some consecutive pages of whose entries that is so.

@@ -336,6 +336,18 @@ impl PageSpace {
         plane.victims.invalidated(block, valid);
     }
 
+    /// Looks at what changes when a page dies, here and on flash, so that it is at hand. What is
+    /// seen means nothing.
+    #[inline(always)]
+    pub fn glance_at(&self, nand: &Nand, ppn: Ppn) -> u32 {
+        let (block, seen) = nand.state().glance_at(ppn);
+        if self.lines.is_some() {
+            return seen;
+        }
+        let plane = nand.geometry().plane_of_block(block);
+        seen ^ self.planes[plane.index()].victims.glance_at(block)
+    }
+
     /// Makes sure that `stream` has a page to write in `plane`, collecting garbage first where it
     /// is due. Writes start from the returned moment.
     #[inline(always)]

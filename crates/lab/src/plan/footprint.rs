@@ -70,7 +70,10 @@ impl GrowingPages {
     /// Adds a page.
     #[inline]
     pub fn insert(&mut self, page: u64) {
-        self.gathered.push(u32::try_from(page).expect("pages of a device are told by 32 bits"));
+        let Ok(number) = u32::try_from(page) else {
+            panic!("page {page}: pages of a device are told by 32 bits");
+        };
+        self.gathered.push(number);
         if self.gathered.len() == GATHERED {
             self.enter();
         }

@@ -46,18 +46,22 @@ impl<S: Scheme> Ssd<S> {
 
     /// Looks where the first pages of requests are, one after another and at nothing else, so that
     /// the memory that says so is at hand when they are served: one after the other each request
-    /// would wait for it. What is found is not used, because it may be wrong by then.
+    /// would wait for it. First all are located, then looked at: nobody waits for what only the one
+    /// before needs. What is found is not used, because it may be wrong by then.
     fn look_ahead(&self, requests: &[Request]) {
-        let mut seen = 0;
+        let (mut places, mut known) = ([Ppn(0); AHEAD], 0);
         for request in requests {
             let sector = request.first_sector;
             if matches!(request.op, Op::Read | Op::Write) && sector < self.split.capacity() {
                 let page = Lpn(self.split.page_of(sector) as u32);
                 if let Location::Flash(ppn) = self.scheme().locate(&self.board, page) {
-                    seen ^= self.board.nand().state().glance_at(ppn);
+                    places[known] = ppn;
+                    known += 1;
                 }
             }
         }
+        let seen = places[..known].iter();
+        let seen = seen.fold(0, |seen, &ppn| seen ^ self.scheme().glance_at(&self.board, ppn));
         std::hint::black_box(seen);
     }
 

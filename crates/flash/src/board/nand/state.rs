@@ -122,12 +122,12 @@ impl State {
         self.blocks.marks(block, word as usize)
     }
 
-    /// Looks at all that changes when a page dies, so that it is at hand. What is seen means
-    /// nothing.
+    /// Looks at a page's block, whose line of memory changes when the page dies, so that it is at
+    /// hand: which block that is, and what was seen, which means nothing.
     #[inline]
-    pub fn glance_at(&self, ppn: Ppn) -> u64 {
-        let (block, offset) = self.place(ppn);
-        u64::from(self.block(block).valid) ^ self.blocks.marks(block, (offset / 64) as usize)
+    pub fn glance_at(&self, ppn: Ppn) -> (BlockId, u32) {
+        let (block, _) = self.place(ppn);
+        (block, self.block(block).valid)
     }
 
     /// Whether the device has such a page, and it is erased.

@@ -353,6 +353,11 @@ impl Cmt {
 
 impl MapCache for Cmt {
     #[inline]
+    fn glance_at(&self, lpn: Lpn) -> u32 {
+        self.slot_of[lpn.index()]
+    }
+
+    #[inline]
     fn entry(&self, lpn: Lpn) -> Option<Option<Ppn>> {
         self.find(lpn).map(|slot| self.ppn(slot))
     }

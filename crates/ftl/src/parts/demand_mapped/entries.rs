@@ -55,6 +55,7 @@ impl DemandMapped<Cmt> {
 
     /// An entry leaves the cache. If it has changed, it is written to its translation page first,
     /// with others of that page.
+    #[inline(always)]
     pub fn evict_along(
         &mut self,
         board: &mut Board,

@@ -167,6 +167,9 @@ impl PageSpace {
             if at_once {
                 done = done.join(board.time_moves((victim, movers), first, cause, after));
             }
+            if !words {
+                owner.glance_at(movers);
+            }
             for (new, mover) in (first.0..).map(Ppn).zip(movers) {
                 if !at_once {
                     let moved = board.time_move((mover.old, new), cause, owner.may_move(after));

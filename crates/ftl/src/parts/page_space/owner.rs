@@ -3,6 +3,7 @@
 use super::PageSpace;
 use ftlab_flash::board::Board;
 use ftlab_flash::board::nand::fault::Fault;
+use ftlab_flash::board::nand::run::Mover;
 use ftlab_flash::board::nand::state::PageKind;
 use ftlab_flash::board::when::{Moment, When};
 use ftlab_flash::meter::Cause;
@@ -119,6 +120,11 @@ pub trait PageOwner {
     fn may_move(&self, after: When) -> When {
         after
     }
+
+    /// These pages of a data block are about to be told of. An owner who notes them far apart in
+    /// memory looks at all of those places first, one after another and at nothing else: one page
+    /// after the other each would be waited for.
+    fn glance_at(&self, _moved: &[Mover]) {}
 
     /// A page was moved; the old copy is about to be erased.
     fn moved(&mut self, board: &mut Board, page: Moved);

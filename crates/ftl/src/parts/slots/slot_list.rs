@@ -4,8 +4,7 @@ use super::Slot;
 use ftlab_flash::units::zeroed;
 use zerocopy::FromZeros;
 
-/// What a list keeps of a slot, in one place of memory. Links are slot numbers plus one, 0 for
-/// "none".
+/// What a list keeps of a slot, in one place of memory.
 #[derive(Clone, Copy, Debug, FromZeros)]
 struct Node {
     next: u32,
@@ -14,25 +13,22 @@ struct Node {
     list: u32,
 }
 
-/// Several lists over one set of slots.
+/// Several lists over one set of slots. Links are numbers of nodes: the first nodes are the ends of
+/// each list, which is a ring, so that no link is special, and the slots follow.
 #[derive(Clone, Debug)]
 pub struct SlotLists<const LISTS: usize> {
-    /// Of each slot; the first one is nobody's.
     nodes: Vec<Node>,
-    head: [u32; LISTS],
-    tail: [u32; LISTS],
     length: [u32; LISTS],
 }
 
 impl<const LISTS: usize> SlotLists<LISTS> {
     /// Empty lists over `capacity` slots.
     pub fn new(capacity: u32) -> Self {
-        SlotLists {
-            nodes: zeroed(capacity as usize + 1),
-            head: [0; LISTS],
-            tail: [0; LISTS],
-            length: [0; LISTS],
+        let mut nodes: Vec<Node> = zeroed(capacity as usize + LISTS);
+        for (end, node) in (0..).zip(&mut nodes[..LISTS]) {
+            (node.next, node.previous) = (end, end);
         }
+        SlotLists { nodes, length: [0; LISTS] }
     }
 
     /// Length of a list.
@@ -44,57 +40,43 @@ impl<const LISTS: usize> SlotLists<LISTS> {
     /// The slot used longest ago.
     #[inline]
     pub fn oldest(&self, list: usize) -> Option<Slot> {
-        self.head[list].checked_sub(1).map(Slot)
+        Self::slot(self.nodes[list].next)
     }
 
     /// The slots of a list, the one used longest ago first.
     pub fn from_oldest(&self, list: usize) -> impl Iterator<Item = Slot> + '_ {
-        let slot = |node: u32| node.checked_sub(1).map(Slot);
-        std::iter::successors(slot(self.head[list]), move |last| {
-            slot(self.nodes[last.index() + 1].next)
+        std::iter::successors(self.oldest(list), |&last| {
+            Self::slot(self.nodes[Self::node(last) as usize].next)
         })
     }
 
     /// The list that a slot is in.
     #[inline]
     pub fn list_of(&self, slot: Slot) -> Option<usize> {
-        self.nodes[slot.index() + 1].list.checked_sub(1).map(|list| list as usize)
+        let list = self.nodes[Self::node(slot) as usize].list;
+        list.checked_sub(1).map(|list| list as usize)
     }
 
     /// Puts a slot at the end of a list.
     #[inline]
     pub fn push(&mut self, list: usize, slot: Slot) {
         debug_assert!(self.list_of(slot).is_none());
-        let (node, before) = (slot.0 + 1, self.tail[list]);
-        self.nodes[node as usize] = Node { next: 0, previous: before, list: list as u32 + 1 };
-        if before == 0 {
-            self.head[list] = node;
-        } else {
-            self.nodes[before as usize].next = node;
-        }
-        self.tail[list] = node;
-        self.length[list] += 1;
+        let before = self.nodes[list].previous;
+        self.link(Self::node(slot), list, (before, list as u32));
     }
 
     /// Puts a slot at the beginning of a list, as the one used longest ago.
     pub fn push_oldest(&mut self, list: usize, slot: Slot) {
         debug_assert!(self.list_of(slot).is_none());
-        let (node, behind) = (slot.0 + 1, self.head[list]);
-        self.nodes[node as usize] = Node { next: behind, previous: 0, list: list as u32 + 1 };
-        if behind == 0 {
-            self.tail[list] = node;
-        } else {
-            self.nodes[behind as usize].previous = node;
-        }
-        self.head[list] = node;
-        self.length[list] += 1;
+        let behind = self.nodes[list].next;
+        self.link(Self::node(slot), list, (list as u32, behind));
     }
 
     /// A slot is used: from the place that it has in its list to the end of it.
     #[inline]
     pub fn renew(&mut self, slot: Slot) {
         let list = self.list_of(slot).expect("the slot is in a list");
-        if self.tail[list] != slot.0 + 1 {
+        if self.nodes[list].previous != Self::node(slot) {
             self.remove(slot);
             self.push(list, slot);
         }
@@ -104,19 +86,86 @@ impl<const LISTS: usize> SlotLists<LISTS> {
     #[inline]
     pub fn remove(&mut self, slot: Slot) {
         let list = self.list_of(slot).expect("the slot is in a list");
-        let node = &mut self.nodes[slot.index() + 1];
-        let (before, behind) = (node.previous, node.next);
-        node.list = 0;
-        if before == 0 {
-            self.head[list] = behind;
-        } else {
-            self.nodes[before as usize].next = behind;
-        }
-        if behind == 0 {
-            self.tail[list] = before;
-        } else {
-            self.nodes[behind as usize].previous = before;
-        }
+        let nodes = &mut self.nodes[..];
+        let known = &mut nodes[Self::node(slot) as usize];
+        known.list = 0;
+        let (next, previous) = (known.next, known.previous);
+        nodes[previous as usize].next = next;
+        nodes[next as usize].previous = previous;
         self.length[list] -= 1;
+    }
+
+    #[inline(always)]
+    fn link(&mut self, node: u32, list: usize, (previous, next): (u32, u32)) {
+        let nodes = &mut self.nodes[..];
+        nodes[previous as usize].next = node;
+        nodes[next as usize].previous = node;
+        nodes[node as usize] = Node { next, previous, list: list as u32 + 1 };
+        self.length[list] += 1;
+    }
+
+    #[inline(always)]
+    fn node(slot: Slot) -> u32 {
+        slot.0 + LISTS as u32
+    }
+
+    /// The slot of a node, unless that is the ends of a list.
+    #[inline(always)]
+    fn slot(node: u32) -> Option<Slot> {
+        node.checked_sub(LISTS as u32).map(Slot)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ftlab_flash::rng::{Purpose, Rng};
+    use std::collections::VecDeque;
+
+    /// Lists say what queues of slots say, whatever comes, is used and leaves.
+    #[test]
+    fn lists_and_queues_agree() {
+        let (mut lists, mut queues) = (SlotLists::<2>::new(9), [VecDeque::new(), VecDeque::new()]);
+        let mut rng = Rng::new(5, Purpose::Workload);
+        for _ in 0..20_000 {
+            let slot = Slot(rng.below(9));
+            let held = queues.iter().position(|queue| queue.contains(&slot));
+            assert_eq!(lists.list_of(slot), held);
+            match (held, rng.below(3)) {
+                (None, 0) => {
+                    lists.push_oldest(0, slot);
+                    queues[0].push_front(slot);
+                }
+                (None, list) => {
+                    lists.push(list as usize - 1, slot);
+                    queues[list as usize - 1].push_back(slot);
+                }
+                (Some(list), 0) => {
+                    lists.remove(slot);
+                    queues[list].retain(|&other| other != slot);
+                }
+                (Some(list), _) => {
+                    lists.renew(slot);
+                    queues[list].retain(|&other| other != slot);
+                    queues[list].push_back(slot);
+                }
+            }
+            for (list, queue) in queues.iter().enumerate() {
+                assert_eq!(
+                    (lists.oldest(list), lists.len(list)),
+                    (queue.front().copied(), queue.len() as u32)
+                );
+                assert!(lists.from_oldest(list).eq(queue.iter().copied()));
+            }
+        }
+    }
+
+    #[test]
+    #[should_panic(expected = "the slot is in a list")]
+    fn who_is_in_no_list_cannot_leave() {
+        let mut lists = SlotLists::<1>::new(2);
+        lists.push(0, Slot(1));
+        lists.remove(Slot(1));
+        lists.remove(Slot(1));
     }
 }

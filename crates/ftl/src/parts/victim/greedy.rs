@@ -263,6 +263,11 @@ impl VictimPolicy for Greedy {
         }
     }
 
+    #[inline]
+    fn glance_at(&self, block: BlockId) -> u32 {
+        self.nodes[self.node(block) as usize].list
+    }
+
     fn has(&self, block: BlockId) -> bool {
         self.nodes[self.node(block) as usize].list != 0
     }

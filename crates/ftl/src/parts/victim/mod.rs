@@ -62,6 +62,12 @@ macro_rules! victim_table {
                 }
             }
 
+            /// Looks at what changes when a page of a block becomes invalid.
+            #[inline]
+            pub fn glance_at(&self, block: BlockId) -> u32 {
+                match self { $( Victims::$variant(policy) => policy.glance_at(block), )* }
+            }
+
             /// A candidate leaves.
             pub fn removed(&mut self, block: BlockId) {
                 match self { $( Victims::$variant(policy) => policy.removed(block), )* }

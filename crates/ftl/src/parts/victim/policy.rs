@@ -69,6 +69,11 @@ pub trait VictimPolicy {
     fn closed(&mut self, known: &Census<'_>, block: BlockId);
     /// A page of a block became invalid; the block may be no candidate.
     fn invalidated(&mut self, block: BlockId, valid: u32);
+    /// Looks at what changes when a page of a block becomes invalid, so that it is at hand. What is
+    /// seen means nothing.
+    fn glance_at(&self, _block: BlockId) -> u32 {
+        0
+    }
     /// A candidate leaves.
     fn removed(&mut self, block: BlockId);
     /// Whether a block is a candidate; for audits.

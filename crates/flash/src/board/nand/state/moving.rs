@@ -6,6 +6,9 @@ use crate::board::nand::mover::Mover;
 use crate::board::when::Moment;
 use crate::units::{BlockId, Ppn};
 
+/// Records of pages that a line of a cache holds, where lines have 64 bytes.
+const RECORDS_OF_A_LINE: usize = 64 / size_of::<PageRecord>();
+
 impl State {
     /// The first `count` valid pages of `victim` move to the pages from `to` on: records and the
     /// marks of where they were, not yet what [`State::count_programs`] and [`State::count_moved`]
@@ -30,6 +33,9 @@ impl State {
         let [source, target] = self.pages.get_disjoint_mut(ranges).unwrap_or_else(|_| {
             panic!("pages of block {victim} move to pages from {to} on, which are its own")
         });
+        // All that will be read is fetched together: record by record each line would be waited for.
+        let seen = source.iter().step_by(RECORDS_OF_A_LINE).fold(0, |seen, page| seen ^ page.tag);
+        std::hint::black_box(seen);
         // What is listed has its places: a list that might have to grow would be asked for each.
         let listed = moved.len();
         moved.resize(listed + count as usize, Mover::NONE);
