@@ -274,6 +274,7 @@ pub trait Scheme: Clone + Send + Sync + 'static {
     /// Where a page is; changes nothing and costs nothing.
     fn locate(&self, board: &Board, lpn: Lpn) -> Location;
     /// Looks at what changes when this page dies, so that it is at hand. What is seen means nothing.
+    /// Whose victims are in a page space, and whose requests are short, hands it on to that.
     #[inline]
     fn glance_at(&self, board: &Board, ppn: Ppn) -> u32 {
         board.nand().state().glance_at(ppn).1

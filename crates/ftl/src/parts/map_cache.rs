@@ -30,7 +30,8 @@ pub trait MapCache {
     fn look(&self, lpn: Lpn) -> Known {
         self.entry(lpn).map_or(Known::No, Known::Entry)
     }
-    /// Looks where a page's entry is listed, so that it is at hand. What is seen means nothing.
+    /// Looks where the entry of a page of the host is listed, so that it is at hand. What is seen
+    /// means nothing.
     #[inline]
     fn glance_at(&self, _lpn: Lpn) -> u32 {
         0

@@ -177,7 +177,7 @@ mod tests {
     #[test]
     fn pages_that_enter_many_at_a_time_are_those_that_enter_singly() {
         let (mut growing, mut set) = (GrowingPages::new(9_000), PageBits::new(9_000));
-        for number in 0..10_000u64 {
+        for number in 0..3 * GATHERED as u64 + 5 {
             let page = number * 7 % 8_999;
             growing.insert(page);
             set.insert(page);

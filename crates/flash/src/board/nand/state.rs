@@ -122,8 +122,9 @@ impl State {
         self.blocks.marks(block, word as usize)
     }
 
-    /// Looks at a page's block, whose line of memory changes when the page dies, so that it is at
-    /// hand: which block that is, and what was seen, which means nothing.
+    /// Looks at a page's block, which changes when the page dies, so that it is at hand: its count,
+    /// beside which the marks of 256 pages lie. Which block that is, and what was seen, which means
+    /// nothing.
     #[inline]
     pub fn glance_at(&self, ppn: Ppn) -> (BlockId, u32) {
         let (block, _) = self.place(ppn);

@@ -140,7 +140,8 @@ impl PageSpace {
         let mut best: Option<((u32, bool), BlockId)> = None;
         for block in self.closed_blocks(board, plane) {
             let key = (self.census(board.nand()).valid_pages(block), !self.is_map(block));
-            if best.is_none_or(|(least, _)| key < least) && self.fits(board, owner, block) {
+            let is_better = block != victim && best.is_none_or(|(least, _)| key < least);
+            if is_better && self.fits(board, owner, block) {
                 best = Some((key, block));
             }
         }

@@ -167,6 +167,7 @@ impl PageSpace {
             if at_once {
                 done = done.join(board.time_moves((victim, movers), first, cause, after));
             }
+            // What holds words has the number of something else than a page of the host.
             if !words {
                 owner.glance_at(movers);
             }

@@ -40,6 +40,7 @@ impl<const LISTS: usize> SlotLists<LISTS> {
     /// The slot used longest ago.
     #[inline]
     pub fn oldest(&self, list: usize) -> Option<Slot> {
+        debug_assert!(list < LISTS, "there are {LISTS} lists, and none {list}");
         Self::slot(self.nodes[list].next)
     }
 
@@ -97,11 +98,11 @@ impl<const LISTS: usize> SlotLists<LISTS> {
 
     #[inline(always)]
     fn link(&mut self, node: u32, list: usize, (previous, next): (u32, u32)) {
+        self.length[list] += 1;
         let nodes = &mut self.nodes[..];
         nodes[previous as usize].next = node;
         nodes[next as usize].previous = node;
         nodes[node as usize] = Node { next, previous, list: list as u32 + 1 };
-        self.length[list] += 1;
     }
 
     #[inline(always)]
@@ -166,6 +167,7 @@ mod tests {
         let mut lists = SlotLists::<1>::new(2);
         lists.push(0, Slot(1));
         lists.remove(Slot(1));
+        assert_eq!(lists.list_of(Slot(1)), None);
         lists.remove(Slot(1));
     }
 }
