@@ -136,9 +136,15 @@ impl Comparison {
             .num_threads(jobs.get())
             .build()
             .map_err(|error| Error::Run(format!("threads cannot be started: {error}")))?;
-        let one = |((run, there), files)| self.run_and_keep(run, there, files, observer);
-        let results: Vec<Result<RunResult>> =
-            pool.install(|| runs.par_iter().zip(&self.there).zip(&mut beside).map(one).collect());
+        let one = |(place, ((run, there), files))| {
+            (place, self.run_and_keep(run, there, files, observer))
+        };
+        // In their order, the next one by whoever is free: some take ten times as long as others.
+        let wanted = runs.iter().zip(&self.there).zip(&mut beside).enumerate();
+        let mut results: Vec<(usize, Result<RunResult>)> =
+            pool.install(|| wanted.par_bridge().map(one).collect());
+        results.sort_by_key(|&(place, _)| place);
+        let results = results.into_iter().map(|(_, result)| result).collect();
         let kept = self.kept.clone();
         let names = self.there.iter().map(|there| there.name.clone()).collect();
         Ok(Compared { results, beside, kept, names })
