@@ -6,7 +6,7 @@
 //! counts is the ratio within a turn: a machine that others share changes its pace from one second
 //! to the next. A round begins with writes that are not timed, which bring back what the others
 //! took of the caches; who is faster would lose more of a shorter round. `FTLAB_BENCH=full` runs
-//! the device of the published aim (32 GiB of 4 KiB pages; 2 GiB of memory), the default is an
+//! the device of the published aim (32 GiB of 4 KiB pages; 1.4 GiB of memory), the default is an
 //! eighth of it.
 #![allow(clippy::print_stdout, reason = "a benchmark prints")]
 
@@ -272,8 +272,8 @@ fn median(mut values: Vec<f64>) -> f64 {
     values[values.len() / 2]
 }
 
-/// How many times as long one takes as another: the median of all turns, the least and the most,
-/// and all of them together, where a stall in a few rounds would show.
+/// How many times as long the other takes as the one: the median of all turns, the least and the
+/// most, and all of them together, where a stall in a few rounds would show.
 fn compare(title: &str, aim: &str, one: &Contestant, other: &Contestant) {
     let turns = one.seconds.iter().zip(&other.seconds);
     let mut ratios: Vec<f64> = turns.map(|(one, other)| other / one).collect();
