@@ -114,21 +114,26 @@ impl Bench {
     /// gets the signal of Ctrl-C.
     #[cfg(unix)]
     pub fn interrupted(&self, line: &str, under_way: impl Fn() -> bool) -> Ended {
-        self.ended_by("-INT", line, under_way)
+        self.ended_by("-INT", line, || {
+            let begun = under_way();
+            if begun {
+                std::thread::sleep(Duration::from_millis(200));
+            }
+            begun
+        })
     }
 
-    /// The same with another signal.
+    /// Runs `ftlab` until `is_time`; then it gets `signal` at once.
     #[cfg(unix)]
-    pub fn ended_by(&self, signal: &str, line: &str, under_way: impl Fn() -> bool) -> Ended {
+    pub fn ended_by(&self, signal: &str, line: &str, is_time: impl Fn() -> bool) -> Ended {
         let mut command = self.command(line);
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let child = command.spawn().unwrap();
         let began = Instant::now();
-        while !under_way() && began.elapsed() < Duration::from_secs(20) {
-            std::thread::sleep(Duration::from_millis(10));
+        while !is_time() {
+            assert!(began.elapsed() < Duration::from_secs(20), "nothing began within 20 seconds");
+            std::thread::sleep(Duration::from_millis(5));
         }
-        assert!(under_way(), "nothing began within 20 seconds");
-        std::thread::sleep(Duration::from_millis(200));
         let id = child.id().to_string();
         assert!(Command::new("kill").args([signal, &id]).status().unwrap().success());
         Ended::new(&child.wait_with_output().unwrap())
