@@ -217,9 +217,12 @@ pub trait Scheme: Clone + Send + Sync + 'static {
     fn write(&mut self, board: &mut Board, io: &PageIo, after: When) -> Result<When, Fault>;
     /// Whether [`Scheme::write_alike`] ever does anything.
     const WRITES_ALIKE: bool = false;
-    /// Writes one page as [`Scheme::write`] does, but for the time, and says where: nothing but
-    /// what every such write does is due, a program and what [`Board::dram`] takes for its map, so
-    /// that the device can tell its time. None, with nothing done, where it is not so. Asked only
+    /// Whether it does so on one server alone, whose [`Board::present`] it looks at: what its map
+    /// takes there goes on beside the flash.
+    const ALIKE_ON_ONE_SERVER: bool = false;
+    /// Writes one page as [`Scheme::write`] does, but for the time, and says where: nothing is due
+    /// that anybody waits for but what every such write does, a program and what [`Board::dram`]
+    /// takes for its map, so that the device can tell its time. None, with nothing done, where it is not so. Asked only
     /// where [`Board::writes_alike`] or [`Board::writes_by_cells`], of requests of a single page,
     /// behind which nothing is left to do.
     fn write_alike(&mut self, _board: &mut Board, _io: &PageIo) -> Option<Ppn> {

@@ -108,7 +108,6 @@ pub struct Survivor {
 }
 
 impl PageTable for Table {
-    const AT_ONCE: bool = true;
     const SHARES: bool = true;
 
     #[inline]

@@ -55,23 +55,27 @@
 //! The table below, and the groups `gc` and `alloc`.
 
 mod settings;
+mod tables;
+#[cfg(test)]
+mod tests;
 
 pub use settings::{HatSettings, SmtUpdate};
 
 use crate::hat::settings::Config;
+use crate::hat::tables::{Tables, unit};
+use ftlab_flash::board::Board;
 use ftlab_flash::board::nand::fault::Fault;
+use ftlab_flash::board::nand::state::PageKind;
 use ftlab_flash::board::when::When;
-use ftlab_flash::board::{Board, Search};
 use ftlab_flash::memory::{Memory, RamUse};
 use ftlab_flash::meter::Event;
 use ftlab_flash::request::PageIo;
 use ftlab_flash::settings::SettingError;
-use ftlab_flash::units::{Lpn, Ppn, Tag, pack, unpack, zeroed};
+use ftlab_flash::units::{Lpn, PlaneId, Ppn, Tag, pack, unpack, zeroed};
 use ftlab_ftl::forward;
 use ftlab_ftl::parts::cmt::{CachePolicyKind, Cmt};
-use ftlab_ftl::parts::map_cache::MapCache;
-use ftlab_ftl::parts::page_mapped::{self, GC_LOW, PageMapped, PageTable};
-use ftlab_ftl::parts::page_space::Moved;
+use ftlab_ftl::parts::page_mapped::{self, GC_LOW, PageMapped, PageTable as _};
+use ftlab_ftl::parts::page_space::Stream;
 use ftlab_ftl::parts::slots::Slot;
 use ftlab_ftl::parts::trim_records::TrimRecords;
 use ftlab_ftl::scheme::{Classification, Family, Paper, Scheme};
@@ -90,142 +94,11 @@ pub struct Hat {
     nonvolatile: bool,
 }
 
-/// Quick and slow mapping table.
-#[derive(Clone)]
-struct Tables {
-    qmt: Cmt,
-    /// Physical page of each logical page, plus one.
-    smt: Vec<u32>,
-    update: SmtUpdate,
-    per_write: u32,
-    /// Entries of the SMT that collection changed and that its port has yet to take (foreground): a
-    /// block's at most.
-    moved: Vec<Lpn>,
-    /// When the queue took the last entry that had to wait for it (parallel).
-    taken: When,
-}
-
 /// What outlives a power cut: the SMT, and with non-volatile memory the QMT and the trims.
 #[derive(Clone)]
 pub struct Survivor {
     smt: Vec<u32>,
     memory: Option<(Cmt, TrimRecords)>,
-}
-
-impl PageTable for Tables {
-    const AT_ONCE: bool = false;
-
-    #[inline]
-    fn entry(&self, lpn: Lpn) -> Option<Ppn> {
-        self.qmt.entry(lpn).unwrap_or_else(|| self.slow(lpn))
-    }
-
-    #[inline]
-    fn change(&mut self, lpn: Lpn, ppn: Option<Ppn>) {
-        MapCache::change(&mut self.qmt, lpn, ppn);
-    }
-
-    fn moved(&mut self, board: &mut Board, page: Moved) {
-        let (new, done) = (page.new, page.done.token());
-        let lpn = Lpn(page.logical);
-        if self.qmt.find(lpn).is_some() {
-            self.change(lpn, Some(new));
-            board.event(Event::LazyUpdates, 1);
-            return;
-        }
-        self.smt[lpn.index()] = pack(Some(new.0));
-        match self.update {
-            SmtUpdate::Parallel => {
-                if let Some(taken) = board.pcm_write_or_wait(self.unit(lpn), done)
-                    && taken != done
-                {
-                    self.taken = taken;
-                }
-            }
-            SmtUpdate::Foreground => self.moved.push(lpn),
-        }
-    }
-
-    /// A full queue holds collection up: nobody else has a place for its entries.
-    #[inline]
-    fn may_move(&self, after: When) -> When {
-        after.waits_for_map(self.taken)
-    }
-
-    fn settle(&mut self, board: &mut Board, after: When) -> When {
-        let after = self.may_move(after);
-        // What other collections wait for, they find out: they may begin earlier than this one
-        // ends.
-        self.taken = When::START;
-        let units = self.moved.iter().map(|&lpn| self.unit(lpn));
-        let done = units.fold(after, |when, unit| board.pcm_write_in(unit, when));
-        self.moved.clear();
-        done
-    }
-}
-
-impl Tables {
-    fn new(config: &Config, qmt: Cmt, smt: Vec<u32>) -> Self {
-        let HatSettings { gc_smt_update, pcm_entries_per_write, .. } = config.own;
-        let pages = if gc_smt_update == SmtUpdate::Foreground {
-            config.device.units_per_block()
-        } else {
-            0
-        };
-        Tables {
-            qmt,
-            smt,
-            update: gc_smt_update,
-            per_write: pcm_entries_per_write,
-            moved: Vec::with_capacity(pages as usize),
-            taken: When::START,
-        }
-    }
-
-    #[inline]
-    fn unit(&self, lpn: Lpn) -> Option<u32> {
-        unit(self.per_write, lpn)
-    }
-
-    #[inline]
-    fn slow(&self, lpn: Lpn) -> Option<Ppn> {
-        unpack(self.smt[lpn.index()]).map(Ppn)
-    }
-
-    /// The entry is wanted; its slot if the QMT holds it.
-    #[inline]
-    fn search_qmt(&mut self, board: &mut Board, lpn: Lpn) -> Option<Slot> {
-        board.event(Event::MapLookups, 1);
-        let found = self.qmt.find(lpn);
-        board.event(Event::MapHits, u64::from(found.is_some()));
-        found
-    }
-
-    /// Makes room for one entry: a tail whose U is set goes to the SMT. What follows waits no
-    /// longer than the queue of the phase-change memory makes it.
-    #[inline(always)]
-    fn delete_tail_if_full(&mut self, board: &mut Board, after: When) -> When {
-        if !self.qmt.is_full() {
-            return after;
-        }
-        let tail = self.qmt.victim();
-        let found = board.search(Search::Cached, self.qmt.len(), after);
-        let (lpn, ppn, update) = (self.qmt.lpn(tail), self.qmt.ppn(tail), self.qmt.is_dirty(tail));
-        self.qmt.remove(tail);
-        if !update {
-            board.event(Event::EvictClean, 1);
-            return found;
-        }
-        board.event(Event::EvictDirty, 1);
-        self.smt[lpn.index()] = pack(ppn.map(|ppn| ppn.0));
-        board.pcm_write_in(self.unit(lpn), found)
-    }
-}
-
-/// The program unit of an entry, where units hold several.
-#[inline]
-fn unit(per_write: u32, lpn: Lpn) -> Option<u32> {
-    (per_write > 1).then(|| lpn.0 / per_write)
 }
 
 /// Entries of the QMT: as set, else what the queue leaves of the budget holds, else the paper's 128
@@ -338,6 +211,37 @@ impl Scheme for Hat {
         self.base.put(board, io, place, ready)
     }
 
+    const WRITES_ALIKE: bool = true;
+    const ALIKE_ON_ONE_SERVER: bool = true;
+
+    #[inline(always)]
+    fn write_alike(&mut self, board: &mut Board, io: &PageIo) -> Option<Ppn> {
+        let lpn = io.lpn;
+        let (plane, found) = self.at_hand(board, lpn)?;
+        let place = (plane, Stream::Data);
+        let new = self.base.space.write_untimed(board, place, (io, PageKind::Data))?;
+        let tables = &mut self.base.map.table;
+        let old = tables.entry(lpn);
+        // Fig. 7, as `take_entry` has it.
+        board.event(Event::MapLookups, 1);
+        let slot = match found {
+            Some(slot) => {
+                board.event(Event::MapHits, 1);
+                tables.qmt.touch(slot);
+                slot
+            }
+            None => tables.enter_beside(board, lpn, self.settings.write_miss_smt_read),
+        };
+        tables.qmt.change(slot, Some(new));
+        self.base.superseded(board, lpn, old);
+        Some(new)
+    }
+
+    #[inline]
+    fn would_write_alike(&self, board: &Board, lpn: Lpn) -> bool {
+        self.at_hand(board, lpn).is_some()
+    }
+
     fn trim(&mut self, board: &mut Board, io: &PageIo, after: When) -> Result<When, Fault> {
         let known = self.translate(board, io.lpn, after);
         self.base.trim(board, io.lpn);
@@ -439,6 +343,22 @@ impl Hat {
         Hat { base, settings, nonvolatile: config.device.ram_nonvolatile }
     }
 
+    /// Where a page goes that is written, and its entry in the QMT if that is there; none where
+    /// collection is due, or the write would wait for more than the flash: an entry that is still
+    /// being loaded, or the port of the SMT.
+    #[inline(always)]
+    fn at_hand(&self, board: &Board, lpn: Lpn) -> Option<(PlaneId, Option<Slot>)> {
+        let plane = self.base.space.place(board.nand(), lpn);
+        let qmt = &self.base.map.table.qmt;
+        let found = qmt.find(lpn);
+        let is_there = match found {
+            Some(slot) => qmt.ready(slot) <= board.present(),
+            None => board.pcm_rests() && board.searches_are_free(),
+        };
+        let is_plain = is_there && self.base.has_room(plane) && !self.settings.alg1_literal;
+        is_plain.then_some((plane, found))
+    }
+
     /// Algorithm 1, Fig. 6: the entry of a page that is read; when it is known.
     #[inline]
     fn translate(&mut self, board: &mut Board, lpn: Lpn, after: When) -> When {
@@ -451,10 +371,8 @@ impl Hat {
         // (2), (3) The SMT, with the LPN as offset.
         let known = board.pcm_read(after);
         // (a) beside (4), which starts from the same moment.
-        let ready = tables.delete_tail_if_full(board, known);
         // (b) The new head.
-        tables.qmt.insert(lpn, tables.slow(lpn), ready);
-        ready
+        tables.enter(board, lpn, known).1
     }
 
     /// Algorithm 1, Fig. 7: makes the entry of a page that is written the head of the QMT; when the
@@ -471,18 +389,16 @@ impl Hat {
             None if self.settings.write_miss_smt_read => board.pcm_read_beside(after),
             None => {}
         }
-        // (b) beside (1), which starts from the same moment.
-        if found.is_none() || self.settings.alg1_literal {
+        // (b) beside (1), which starts from the same moment. The tail that leaves may be the entry.
+        let mut kept = found;
+        if found.is_some() && self.settings.alg1_literal {
             ready = tables.delete_tail_if_full(board, ready);
+            kept = tables.qmt.find(io.lpn);
         }
-        // (c) The head; the PPN follows with the page. The tail that left may have been the entry.
-        let literal = self.settings.alg1_literal;
-        let kept = if literal { tables.qmt.find(io.lpn) } else { found };
+        // (c) The head; the PPN follows with the page.
         match kept {
             Some(slot) => tables.qmt.touch(slot),
-            None => {
-                tables.qmt.insert(io.lpn, tables.slow(io.lpn), ready);
-            }
+            None => ready = tables.enter(board, io.lpn, ready).1,
         }
         ready
     }

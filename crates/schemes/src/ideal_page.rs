@@ -74,8 +74,6 @@ struct Table {
 }
 
 impl PageTable for Table {
-    const AT_ONCE: bool = true;
-
     #[inline]
     fn entry(&self, lpn: Lpn) -> Option<Ppn> {
         unpack(self.entries[lpn.index()]).map(Ppn)

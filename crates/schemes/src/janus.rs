@@ -95,8 +95,6 @@ pub struct Janus {
 struct Index(Vec<u32>);
 
 impl PageTable for Index {
-    const AT_ONCE: bool = true;
-
     /// Pages of block-mapped blocks may be left out.
     const EXTENT: Extent = Extent::AnyOffset;
 

@@ -94,8 +94,6 @@ struct HostTable {
 }
 
 impl PageTable for HostTable {
-    const AT_ONCE: bool = true;
-
     #[inline]
     fn entry(&self, lpn: Lpn) -> Option<Ppn> {
         unpack(self.entries[lpn.index()]).map(Ppn)

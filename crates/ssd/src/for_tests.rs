@@ -57,8 +57,6 @@ struct Table {
 }
 
 impl PageTable for Table {
-    const AT_ONCE: bool = true;
-
     fn entry(&self, lpn: Lpn) -> Option<Ppn> {
         unpack(self.entries[lpn.index()]).map(Ppn)
     }

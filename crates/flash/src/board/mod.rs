@@ -30,7 +30,7 @@ use nand::state::{OobRead, PageKind};
 use nand::{Nand, PageWrite, Payload};
 use pcm::Pcm;
 use ram::Ram;
-use when::When;
+use when::{Moment, When};
 
 /// What a scheme runs on.
 #[derive(Clone, Debug)]
@@ -223,6 +223,12 @@ impl Board {
     #[inline]
     pub fn writes_alike(&self) -> bool {
         !self.rmw && self.nand.is_plain() && self.nand.clock().takes_equal_times()
+    }
+
+    /// When requests are served that come now, as far as one server knows that.
+    #[inline]
+    pub fn present(&self) -> Moment {
+        Moment::at(self.nand.clock().now())
     }
 
     /// Whether a page that the host writes and that can only work takes the time of cells and
@@ -442,6 +448,12 @@ impl Board {
                 self.nand.clock_mut().search(steps * self.search.step_time.0, after)
             }
         }
+    }
+
+    /// Whether searches take no time.
+    #[inline]
+    pub fn searches_are_free(&self) -> bool {
+        matches!(self.search.model, SearchModel::None)
     }
 
     /// As [`Board::search`], where a scheme has a price of its own for comparing two candidates; at

@@ -23,7 +23,7 @@ mod tests;
 
 use super::Board;
 use super::nand::clock::timeline::{Span, Unit, Work};
-use super::when::When;
+use super::when::{Moment, When};
 use crate::meter::{Cause, Event};
 use crate::units::Nanos;
 pub(super) use port::Pcm;
@@ -110,6 +110,30 @@ impl Board {
         None
     }
 
+    /// Whether entries that are posted as copies are done one after another are taken at once, each
+    /// when the one before is written: on one server, whose copies take longer than that.
+    #[inline]
+    pub fn copies_outlast_pcm(&self) -> bool {
+        let clock = self.nand.clock();
+        clock.copy_on_server().is_some_and(|step| self.pcm.keeps_pace(clock.now(), step))
+    }
+
+    /// Posts a write each for `count` entries whose copies were done one after another, the last of
+    /// them at this moment, where [`Board::copies_outlast_pcm`] when the first began: nobody waits.
+    pub fn pcm_writes_of_copies(&mut self, count: u32, (unit, last): (Option<u32>, Moment)) {
+        if count == 0 {
+            return;
+        }
+        let last = last.token().time();
+        assert!(
+            self.pcm.takes_at_once(last, last),
+            "a write of an entry waits, others are behind it"
+        );
+        self.pcm.book_last_alone(last, unit);
+        self.nand.clock_mut().pcm_is_written(u64::from(count) * self.pcm.write);
+        self.meter.event(Event::PcmWrites, u64::from(count));
+    }
+
     #[inline(never)]
     fn pcm_write_among_others(&mut self, unit: Option<u32>, after: When) -> When {
         assert!(self.pcm.queue > 0, "no phase-change memory is attached to this board");
@@ -134,6 +158,28 @@ impl Board {
             true => (self.pcm.book_write_when_idle(from, unit), false),
             false => self.pcm.book_write(from, unit, timeline),
         }
+    }
+
+    /// Reads an entry beside everything else, as [`Board::pcm_read_beside`] does, and posts a write
+    /// behind it, as [`Board::pcm_write_in`] does, at a port that [rests](Board::pcm_rests); nobody
+    /// waits. On one server alone, whose present it is.
+    #[inline(always)]
+    pub fn pcm_read_and_write_beside(&mut self, unit: Option<u32>) {
+        debug_assert!(self.pcm_rests(), "nobody waits at a port that rests alone");
+        let clock = self.nand.clock_mut();
+        self.pcm.book_read_and_write(clock.now(), unit);
+        clock.pcm_is_read(self.pcm.read);
+        clock.pcm_is_written(self.pcm.write);
+        self.meter.event(Event::PcmReads, 1);
+        self.meter.event(Event::PcmWrites, 1);
+    }
+
+    /// Whether the port has done all that was ever asked of it, so that a read that comes now begins
+    /// at once, a write behind that is taken at once, and nobody waits for either. Never said where
+    /// one of them takes no time.
+    #[inline]
+    pub fn pcm_rests(&self) -> bool {
+        self.pcm.rests(self.nand.clock().now())
     }
 
     /// When the port of the phase-change memory has done everything that is queued.

@@ -46,7 +46,7 @@ pub struct When {
 /// When something is there, for whoever is to wait for it: a token without the path, which is none
 /// of theirs. What caches keep of each thing that they hold. Operations that are not over it names
 /// as one span (`pending.rs`).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, FromZeros)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, FromZeros)]
 pub struct Moment(Nanos);
 
 impl Moment {

@@ -22,6 +22,7 @@ use ftlab_flash::board::Board;
 use ftlab_flash::board::nand::Payload;
 use ftlab_flash::board::nand::fault::Fault;
 use ftlab_flash::board::nand::geometry::Geometry;
+use ftlab_flash::board::nand::run::Mover;
 use ftlab_flash::board::nand::state::PageKind;
 use ftlab_flash::board::when::When;
 use ftlab_flash::memory::{Memory, RamUse};
@@ -40,8 +41,6 @@ const FLOOR: u32 = 2;
 pub trait PageTable {
     /// How the scheme writes its blocks, for those who read them after a power cut.
     const EXTENT: Extent = Extent::Ascending;
-    /// Whether pages of a victim move as soon as they can, and to note that takes no time.
-    const AT_ONCE: bool;
     /// Whether several logical pages may lie on one physical page.
     const SHARES: bool = false;
 
@@ -54,8 +53,21 @@ pub trait PageTable {
     }
     /// The host wrote or trimmed a page, after the scheme looked it up.
     fn change(&mut self, lpn: Lpn, ppn: Option<Ppn>);
+    /// Whether pages of a victim that move now do so as soon as they can, and to note that takes no
+    /// time.
+    #[inline]
+    fn moves_at_once(&self, _: &Board) -> bool {
+        true
+    }
     /// Collection moved a page of host data.
     fn moved(&mut self, board: &mut Board, page: Moved);
+    /// Collection moved pages of host data at once, which lie from `first` on now.
+    #[inline]
+    fn run_moved(&mut self, board: &mut Board, first: Ppn, moved: &[Mover]) {
+        for (new, mover) in (first.0..).map(Ppn).zip(moved) {
+            self.moved(board, Moved::of(mover, new));
+        }
+    }
     /// When the next page of a victim may be moved that could be at `after`.
     fn may_move(&self, after: When) -> When {
         after
@@ -121,6 +133,11 @@ impl<T: PageTable> PageOwner for PageMap<T> {
         }
     }
 
+    #[inline]
+    fn run_moved(&mut self, board: &mut Board, first: Ppn, moved: &[Mover]) {
+        self.table.run_moved(board, first, moved);
+    }
+
     fn new_name(&self, old: Ppn, name: (PageKind, u32)) -> Option<(PageKind, u32)> {
         self.table.new_name(old, name)
     }
@@ -135,8 +152,8 @@ impl<T: PageTable> PageOwner for PageMap<T> {
         self.table.is_unrecorded()
     }
 
-    fn at_once(&self) -> bool {
-        T::AT_ONCE
+    fn at_once(&self, board: &Board) -> bool {
+        self.table.moves_at_once(board)
     }
 
     #[inline]
@@ -345,6 +362,15 @@ impl<T: PageTable> PageMapped<T> {
     pub fn written(&mut self, board: &mut Board, lpn: Lpn, new: Ppn) {
         self.leave(board, lpn);
         self.map.table.change(lpn, Some(new));
+        self.map.trims.written(lpn);
+    }
+
+    /// The same where the table says so already, and `old` is what the page supersedes.
+    #[inline(always)]
+    pub fn superseded(&mut self, board: &mut Board, lpn: Lpn, old: Option<Ppn>) {
+        if let Some(old) = old {
+            self.space.invalidate(board, old);
+        }
         self.map.trims.written(lpn);
     }
 

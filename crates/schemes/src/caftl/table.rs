@@ -142,7 +142,6 @@ impl Truth for Maps<'_> {
 }
 
 impl PageTable for Table {
-    const AT_ONCE: bool = true;
     const SHARES: bool = true;
     const RECORDS_TRIMS: bool = true;
     const RECORDS: u32 = 1;

@@ -108,7 +108,8 @@ impl<S: Scheme> Ssd<S> {
         if self.outstanding.is_one() && self.board.writes_alike() {
             return rows::BOOKED_AT_ONCE;
         }
-        if self.board.writes_by_cells() { rows::BOOKED_SINGLY } else { rows::NONE }
+        let singly = !S::ALIKE_ON_ONE_SERVER && self.board.writes_by_cells();
+        if singly { rows::BOOKED_SINGLY } else { rows::NONE }
     }
 
     /// What is like the request before is left to be counted with others; where writes come in
@@ -171,7 +172,8 @@ impl<S: Scheme> Ssd<S> {
                 alike.compares_writes();
             }
             if let Some(before) = before {
-                alike.repeats(self.board.nand().clock().booked_since(&before));
+                let booked = self.board.nand().clock().booked_since(&before);
+                alike.repeats(booked.of_the_server());
             }
         }
         Ok(())
@@ -218,6 +220,7 @@ impl<S: Scheme> Ssd<S> {
         }
         let is_written = self.write_untimed(request).is_some();
         if is_written {
+            self.board.nand_mut().clock_mut().serve_again(&alike.booked);
             row.requests += 1;
             row.sectors += u64::from(request.sectors);
         }

@@ -85,6 +85,22 @@ impl Pcm {
         self.reads.is_empty() && self.writes.is_empty()
     }
 
+    /// Whether all that was ever booked is over at `now`, and whether the queue was full then is
+    /// not known.
+    #[inline]
+    pub(super) fn rests(&self, now: Nanos) -> bool {
+        let is_over = self.until.max(self.floor) <= now && self.full.1 < now;
+        is_over && self.queue > 0 && self.read > 0 && self.write > 0
+    }
+
+    /// Whether writes that come one each `step`, the first a step from `now`, are each over when the
+    /// next one comes.
+    #[inline]
+    pub(super) fn keeps_pace(&self, now: Nanos, step: Nanos) -> bool {
+        let is_over = self.until.max(self.floor) <= now + step;
+        is_over && self.queue > 0 && (1..=step).contains(&self.write)
+    }
+
     /// Forgets what is over at `now`, and the oldest of too many.
     #[inline]
     pub(super) fn forget(&mut self, now: Nanos) {
@@ -161,15 +177,19 @@ impl Pcm {
         let start = from.max(self.floor);
         self.until = start + self.read;
         self.writes.clear();
-        match self.reads.len() {
-            // The same place of memory every time.
-            1 => self.reads[0] = (start, self.until),
-            _ => {
-                self.reads.clear();
-                self.reads.push_front((start, self.until));
-            }
-        }
+        let read = (start, self.until);
+        keep_alone(&mut self.reads, read);
         start
+    }
+
+    /// Books a read and a write behind it, both from `now` on, at a port that rests.
+    #[inline(always)]
+    pub(super) fn book_read_and_write(&mut self, now: Nanos, unit: Option<u32>) {
+        let start = now + self.read;
+        let end = start + self.write;
+        (self.floor, self.until) = (self.floor.max(self.until), end);
+        keep_alone(&mut self.reads, (now, start));
+        keep_alone(&mut self.writes, Write { accepted: now, start, end, span: 0, unit });
     }
 
     /// Books a read from `from` on; returns its start.
@@ -309,14 +329,13 @@ impl Pcm {
         self.until = from + self.write;
         let write = Write { accepted: from, start: from, end: self.until, span: 0, unit };
         self.reads.clear();
-        match self.writes.len() {
-            // The same place of memory every time.
-            1 => self.writes[0] = write,
-            _ => {
-                self.writes.clear();
-                self.writes.push_front(write);
-            }
-        }
+        keep_alone(&mut self.writes, write);
+    }
+
+    /// Books the last of several writes, each of which was over when the next one came.
+    pub(super) fn book_last_alone(&mut self, from: Nanos, unit: Option<u32>) {
+        self.until = from;
+        self.book_write_alone(from, unit);
     }
 
     /// Books a write from `from` on, which others of its `unit` may join; returns when it is
@@ -372,6 +391,21 @@ impl Pcm {
         let before = index.checked_sub(1).map_or(0, |before| self.writes[before].end);
         (index, self.between_reads(accepted.max(before), self.write))
     }
+}
+
+/// Nothing else is known any more; in the same place of memory, if it was one before.
+#[inline(always)]
+fn keep_alone<T>(known: &mut VecDeque<T>, one: T) {
+    match known.len() {
+        1 => known[0] = one,
+        _ => begin_anew(known, one),
+    }
+}
+
+#[inline(never)]
+fn begin_anew<T>(known: &mut VecDeque<T>, one: T) {
+    known.clear();
+    known.push_front(one);
 }
 
 #[cfg(test)]

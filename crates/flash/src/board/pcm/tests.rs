@@ -366,3 +366,64 @@ fn the_short_ways_book_what_the_long_one_does() {
         assert_eq!(short, long, "{profile}, queue of {queue}");
     }
 }
+
+/// On one server, at a port that rests: a read and a write behind it are booked as one by one, and
+/// so are entries of copies that come one a step.
+#[test]
+fn what_is_booked_together_is_what_would_be_booked_one_by_one() {
+    let mut rng = Rng::new(12, Purpose::Workload);
+    let mut boards = [board("serial", 2), board("serial", 2)];
+    let (mut now, mut together, mut busy) = (0, [0; 2], 0);
+    for step in 0..3_000 {
+        now += u64::from(rng.below(400_000));
+        let unit = (rng.below(3) == 0).then(|| rng.below(2));
+        let start = boards.each_mut().map(|board| admit(board, now))[0];
+        let copy = boards[0].nand().clock().copy_on_server().expect("there is one server");
+        let count = 1 + rng.below(4);
+        let [one, other] = &mut boards;
+        let kind = rng.below(3);
+        if kind == 0 && one.pcm_rests() {
+            together[0] += 1;
+            one.pcm_read_and_write_beside(unit);
+            other.pcm_read_beside(start);
+            assert_eq!(other.pcm_write_in(unit, start), start);
+        } else if kind == 1 && one.copies_outlast_pcm() {
+            together[1] += 1;
+            let ends = [(); 2].map(|()| u64::from(count) * copy + now);
+            one.nand_mut().clock_mut().copies_on_server(Cause::Gc, u64::from(count));
+            one.pcm_writes_of_copies(count, (unit, Moment::at(ends[0])));
+            for _ in 0..count {
+                let (begun, length) =
+                    other.nand_mut().clock_mut().copies_on_server(Cause::Gc, 1).expect("the same");
+                let done = When::at(begun + length);
+                assert_eq!(other.pcm_write_or_wait(unit, done), None, "nobody waits");
+            }
+            now = ends[1];
+        } else {
+            busy += 1;
+            let posted = [one, other].map(|board| board.pcm_write_in(unit, start));
+            assert_eq!(posted[0], posted[1], "step {step}");
+            now = now.max(boards[0].nand().clock().now());
+        }
+        let [one, other] = boards.each_ref().map(|board| {
+            let events =
+                [Event::PcmReads, Event::PcmWrites].map(|event| board.meter().events(event));
+            (events, board.pcm_idle_from(), board.nand().clock().service_time())
+        });
+        assert_eq!(one, other, "step {step}");
+    }
+    assert!(together.iter().all(|&times| times > 300) && busy > 300, "{together:?} {busy}");
+}
+
+#[test]
+fn a_copy_posts_no_entry_that_would_wait() {
+    let mut board = board("serial", 1);
+    let start = admit(&mut board, 0);
+    board.pcm_writes_of_copies(0, (None, Moment::START));
+    assert_eq!(board.meter().events(Event::PcmWrites), 0, "none of them");
+    let _ = board.pcm_write(start);
+    let post = std::panic::AssertUnwindSafe(|| {
+        board.pcm_writes_of_copies(1, (None, Moment::at(WRITE - 1)));
+    });
+    assert!(std::panic::catch_unwind(post).is_err(), "the first is under way");
+}

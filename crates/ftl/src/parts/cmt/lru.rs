@@ -35,6 +35,11 @@ impl CachePolicy for Lru {
         self.list.remove(slot);
     }
 
+    #[inline]
+    fn replaced(&mut self, slot: Slot, _: Lpn) {
+        self.list.renew(slot);
+    }
+
     fn victim(&self, _: impl Fn(Slot) -> bool) -> Slot {
         self.list.oldest(0).expect("the cache is not empty")
     }

@@ -78,6 +78,12 @@ macro_rules! policy_table {
                 }
             }
             #[inline]
+            fn replaced(&mut self, slot: Slot, lpn: Lpn) {
+                match self { $( Policy::$variant(policy) => policy.replaced(slot, lpn), )*
+                    Policy::Unordered => {}
+                }
+            }
+            #[inline]
             fn is_ordered(&self) -> bool {
                 !matches!(self, Policy::Unordered)
             }
@@ -227,6 +233,28 @@ impl Cmt {
             self.policy.removed(slot);
         }
         self.entries.remove(slot);
+    }
+
+    /// Drops an entry, which must not wait to be written, and caches another in its place, which is
+    /// that of [`Cmt::remove`] and [`Cmt::insert`].
+    #[inline]
+    pub fn replace(
+        &mut self,
+        slot: Slot,
+        lpn: Lpn,
+        ppn: Option<Ppn>,
+        ready: impl Into<Moment>,
+    ) -> Slot {
+        debug_assert!(self.find(lpn).is_none());
+        let (ppn, ready) = (pack(ppn.map(|ppn| ppn.0)), ready.into());
+        let entry = Entry { lpn: lpn.0, ppn, ready, ..Entry::default() };
+        let known = std::mem::replace(&mut self.entries[slot], entry);
+        assert!(!known.leaving, "the entry of page {} waits to be written", known.lpn);
+        self.unresolved -= u32::from(known.unresolved);
+        self.slot_of[known.lpn as usize] = 0;
+        self.slot_of[lpn.index()] = pack(Some(slot.0));
+        self.policy.replaced(slot, lpn);
+        slot
     }
 
     /// An entry leaves the cache and waits to be written; there must be a place for it

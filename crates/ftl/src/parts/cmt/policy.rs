@@ -27,6 +27,11 @@ pub trait CachePolicy {
     fn hit(&mut self, slot: Slot);
     /// A slot was emptied.
     fn removed(&mut self, slot: Slot);
+    /// A slot was emptied and filled with the entry of another page.
+    fn replaced(&mut self, slot: Slot, lpn: Lpn) {
+        self.removed(slot);
+        self.inserted(slot, lpn);
+    }
     /// The slot that leaves next; the cache is not empty. Tells whether an entry differs from
     /// flash.
     fn victim(&self, is_changed: impl Fn(Slot) -> bool) -> Slot;

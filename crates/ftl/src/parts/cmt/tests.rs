@@ -82,6 +82,66 @@ fn every_policy_keeps_exactly_what_was_inserted_and_not_removed() {
     }
 }
 
+/// Under every policy an entry that takes another one's place is where it would be if that had been
+/// removed before: the same leave next, of two caches that are used alike.
+#[test]
+fn to_replace_an_entry_is_to_remove_it_and_to_insert_another() {
+    for (kind, name) in CachePolicyKind::ALL {
+        let own = Maker::cache("third", || Third);
+        let context = CacheContext { slots: 12, capacity: 9, protected: 0.6, own: Some(&own) };
+        let mut caches = [(); 2].map(|()| Cmt::with_policy(*kind, 60, &context));
+        let mut rng = Rng::new(8, Purpose::Workload);
+        for step in 0..5_000 {
+            let (lpn, other) = (Lpn(rng.below(60)), rng.below(4) == 0);
+            let victim = caches[0].victim_if_full();
+            assert_eq!(victim, caches[1].victim_if_full(), "{name}, step {step}");
+            let known = caches[0].find(lpn);
+            for (cache, replaces) in caches.iter_mut().zip([true, false]) {
+                let (new, ready) = (Some(Ppn(step)), Moment::START);
+                let slot = match (known, victim) {
+                    (Some(slot), _) => slot,
+                    (None, Some(victim)) if replaces => cache.replace(victim, lpn, new, ready),
+                    (None, Some(victim)) => {
+                        cache.remove(victim);
+                        cache.insert(lpn, new, ready)
+                    }
+                    (None, None) => cache.insert(lpn, new, ready),
+                };
+                cache.touch(slot);
+                cache.set_unresolved(slot, other);
+                if other {
+                    Cmt::change(cache, slot, None);
+                }
+            }
+            let [one, two] = caches.each_ref().map(|cache| {
+                let slots = (0..60).map(|lpn| cache.find(Lpn(lpn)));
+                let entries = slots.map(|slot| {
+                    let told = |slot| (slot, cache.ppn(slot), cache.is_dirty(slot));
+                    slot.map(|slot| (told(slot), cache.is_unresolved(slot)))
+                });
+                (entries.collect::<Vec<_>>(), MapCache::unresolved(cache), cache.len())
+            });
+            assert_eq!(one, two, "{name}, step {step}");
+        }
+    }
+}
+
+#[test]
+#[should_panic(expected = "the entry of page 3 waits to be written")]
+fn an_entry_that_waits_to_be_written_is_not_replaced() {
+    let context = CacheContext { slots: 2, capacity: 1, protected: 0.0, own: None };
+    let mut cmt = Cmt::with_policy(CachePolicyKind::Lru, 9, &context);
+    let slot = cmt.insert(Lpn(3), None, Moment::START);
+    cmt.leave(slot);
+    cmt.replace(slot, Lpn(4), None, Moment::START);
+}
+
+impl Cmt {
+    fn victim_if_full(&self) -> Option<Slot> {
+        self.is_full().then(|| self.victim())
+    }
+}
+
 fn order_of_departure(kind: CachePolicyKind, capacity: u32, uses: &[u32]) -> Vec<u32> {
     let mut cmt = Cmt::new(kind, 100, capacity, 0.8);
     for &lpn in uses {

@@ -26,8 +26,6 @@ impl Plain {
 }
 
 impl PageTable for Plain {
-    const AT_ONCE: bool = true;
-
     fn entry(&self, lpn: Lpn) -> Option<Ppn> {
         self.entries[lpn.index()]
     }
@@ -55,7 +53,6 @@ struct Recording {
 }
 
 impl PageTable for Recording {
-    const AT_ONCE: bool = true;
     const RECORDS: u32 = 3;
 
     fn entry(&self, lpn: Lpn) -> Option<Ppn> {

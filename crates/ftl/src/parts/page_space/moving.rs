@@ -5,7 +5,6 @@ use super::{Moved, PageOwner, PageSpace, Stream};
 use ftlab_flash::board::Board;
 use ftlab_flash::board::nand::Nand;
 use ftlab_flash::board::nand::fault::Fault;
-use ftlab_flash::board::nand::run::Mover;
 use ftlab_flash::board::nand::state::OobRead;
 use ftlab_flash::board::when::When;
 use ftlab_flash::meter::{Cause, Event};
@@ -155,7 +154,6 @@ impl PageSpace {
         after: When,
     ) -> Result<When, Fault> {
         let plane = self.plane_of_unit(board.nand(), victim);
-        let at_once = owner.at_once();
         let mut done = after;
         let mut left = count;
         while left > 0 {
@@ -164,6 +162,7 @@ impl PageSpace {
             let movers = &mut self.movers;
             movers.clear();
             board.move_valid((victim, words), (first, count), cause, movers);
+            let at_once = owner.at_once(board);
             if at_once {
                 done = done.join(board.time_moves((victim, movers), first, cause, after));
             }
@@ -171,14 +170,17 @@ impl PageSpace {
             if !words {
                 owner.glance_at(movers);
             }
-            for (new, mover) in (first.0..).map(Ppn).zip(movers) {
-                if !at_once {
-                    let moved = board.time_move((mover.old, new), cause, owner.may_move(after));
-                    mover.done = moved.into();
-                    done = done.join(moved);
+            if at_once && !words {
+                owner.run_moved(board, first, movers);
+            } else {
+                for (new, mover) in (first.0..).map(Ppn).zip(movers) {
+                    if !at_once {
+                        let moved = board.time_move((mover.old, new), cause, owner.may_move(after));
+                        mover.done = moved.into();
+                        done = done.join(moved);
+                    }
+                    owner.moved(board, Moved::of(mover, new));
                 }
-                let Mover { old, logical, kind, done: moved } = *mover;
-                owner.moved(board, Moved { logical, kind, old, new, done: moved, newer: false });
             }
             if self.tells_of_pages() {
                 self.note_run_placed(board.nand(), first);

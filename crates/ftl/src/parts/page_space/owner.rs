@@ -27,6 +27,15 @@ pub struct Moved {
     pub newer: bool,
 }
 
+impl Moved {
+    /// A page of a run, where it is now.
+    #[inline(always)]
+    pub fn of(mover: &Mover, new: Ppn) -> Self {
+        let Mover { old, logical, kind, done } = *mover;
+        Moved { logical, kind, old, new, done, newer: false }
+    }
+}
+
 /// A version of a host page that memory holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Newer {
@@ -104,7 +113,7 @@ pub trait PageOwner {
 
     /// Whether every page of a victim moves as soon as it can: nothing holds collection up, and to
     /// be told of moved pages takes no time.
-    fn at_once(&self) -> bool {
+    fn at_once(&self, _: &Board) -> bool {
         true
     }
 
@@ -128,6 +137,15 @@ pub trait PageOwner {
 
     /// A page was moved; the old copy is about to be erased.
     fn moved(&mut self, board: &mut Board, page: Moved);
+
+    /// The same of pages that hold no words, were moved [at once](PageOwner::at_once), and lie from
+    /// `first` on now.
+    #[inline]
+    fn run_moved(&mut self, board: &mut Board, first: Ppn, moved: &[Mover]) {
+        for (new, mover) in (first.0..).map(Ppn).zip(moved) {
+            self.moved(board, Moved::of(mover, new));
+        }
+    }
 
     /// Every valid page of a data victim was moved; what must reach flash before the erase goes
     /// out now.

@@ -20,6 +20,13 @@ impl Booked {
     pub fn length(&self) -> Nanos {
         self.server
     }
+
+    /// Without the work of phase-change memory, which goes on beside the server and is booked as it
+    /// comes.
+    pub fn of_the_server(mut self) -> Self {
+        (self.busy.pcm_read, self.busy.pcm_write) = (0, 0);
+        self
+    }
 }
 
 impl Clock {
@@ -47,14 +54,19 @@ impl Clock {
         }
     }
 
-    /// Books the same so many times more, one after another, for requests that each begin when the
-    /// one before is done.
+    /// The server does the same once more, for a request that begins when the one before is done.
+    /// What else that booked follows for many together ([`Clock::book_again`]).
+    #[inline(always)]
+    pub fn serve_again(&mut self, booked: &Booked) {
+        self.server += booked.server;
+    }
+
+    /// Books the same so many times more, for requests that the server is done with.
     ///
     /// # Panics
     /// Where pages do not take equal times.
     pub fn book_again(&mut self, booked: &Booked, times: u64) {
         assert!(self.takes_equal_times(), "bookings repeat only where pages take equal times");
-        self.server += times * booked.server;
         self.busy = self.busy.combined(&booked.busy, |now, one| now + times * one);
         self.done = self.done.combined(&booked.done, |now, one| now + times * one);
         self.shortly = self.shortly.combined(&booked.shortly, |now, one| now + times * one);
@@ -116,8 +128,19 @@ mod tests {
     fn every_number_is_booked_again_as_often_as_is_asked() {
         let mut clock = clock_that_booked(numbered(1_000, 7));
         // 1000 + 7 n + 5 (20 + 3 n).
+        (0..5).for_each(|_| clock.serve_again(&numbered(20, 3)));
+        assert_eq!(clock.booked(), Booked { server: 1_122, ..numbered(1_000, 7) });
         clock.book_again(&numbered(20, 3), 5);
         assert_eq!(clock.booked(), numbered(1_100, 22));
+    }
+
+    #[test]
+    fn what_is_done_beside_the_server_is_not_booked_with_it() {
+        let all = numbered(1_000, 4);
+        let mut rest = all.of_the_server();
+        assert_eq!((rest.busy.pcm_read, rest.busy.pcm_write), (0, 0));
+        (rest.busy.pcm_read, rest.busy.pcm_write) = (all.busy.pcm_read, all.busy.pcm_write);
+        assert_eq!(rest, all);
     }
 
     /// Three requests more, booked again or asked for.
@@ -139,6 +162,7 @@ mod tests {
         let mut asked = again.clone();
         let booked = again.booked_since(&before);
         assert_eq!(booked.length(), first);
+        (0..3).for_each(|_| again.serve_again(&booked));
         again.book_again(&booked, 3);
         let last = (1..=3).map(|number| request(&mut asked, number * first)).last();
         assert_eq!((last, again.idle_from()), (Some(4 * first), 4 * first));

@@ -283,6 +283,14 @@ impl Clock {
         matches!(self.way(), Way::OneServer).then(|| self.serve_copies(cause, count))
     }
 
+    /// What a copy takes on the one server, where it makes no difference which page it is of.
+    #[inline]
+    pub fn copy_on_server(&self) -> Option<Nanos> {
+        let transfers = self.unit_transfer + self.transfer;
+        let is_one = matches!(self.way(), Way::OneServer);
+        is_one.then_some(self.read.one + self.program.one + transfers)
+    }
+
     #[inline]
     fn serve_copies(&mut self, cause: Cause, count: u64) -> (Nanos, Nanos) {
         let cells = self.read.one + self.program.one;

@@ -70,6 +70,47 @@ fn a_read_is_alone_where_all_is_over_and_it_takes_time() {
     assert_eq!(pcm.book_read_alone(0), end + 500 + READ, "not before what was booked is over");
 }
 
+/// Where the queue was full nobody knows who else waits.
+#[test]
+fn a_port_rests_where_all_is_over_and_both_kinds_take_time() {
+    let mut pcm = port(&[]);
+    assert!(!pcm.rests(0) && pcm.rests(1), "at 0 the queue might have been full");
+    pcm.book_write_alone(10, None);
+    assert_eq!([9 + WRITE, 10 + WRITE].map(|now| pcm.rests(now)), [false, true]);
+    pcm.full = (20, 50 + WRITE);
+    assert_eq!([50 + WRITE, 51 + WRITE].map(|now| pcm.rests(now)), [false, true]);
+    for free in ["timing.pcm_read", "timing.pcm_write"] {
+        assert!(!port(&[(free, "0")]).rests(1), "{free} takes no time");
+    }
+    pcm.queue = 0;
+    assert!(!pcm.rests(51 + WRITE), "there is no such memory");
+}
+
+#[test]
+fn a_port_keeps_pace_with_copies_that_take_as_long_as_a_write() {
+    let mut pcm = port(&[]);
+    assert_eq!([WRITE - 1, WRITE].map(|step| pcm.keeps_pace(0, step)), [false, true]);
+    pcm.book_write_alone(10, None);
+    assert_eq!([9, 10].map(|now| pcm.keeps_pace(now, WRITE)), [false, true]);
+    assert!(!port(&[("timing.pcm_write", "0")]).keeps_pace(0, WRITE));
+    pcm.queue = 0;
+    assert!(!pcm.keeps_pace(10, WRITE));
+}
+
+#[test]
+fn a_read_and_a_write_behind_it_are_all_that_is_known_then() {
+    let mut pcm = port(&[]);
+    for now in [10, 10 + READ + WRITE] {
+        pcm.book_read_and_write(now, Some(3));
+        assert!(pcm.reads.iter().eq([&(now, now + READ)]));
+        let begun = now + READ;
+        let write = |write: &Write| (write.accepted, write.start, write.end, write.unit);
+        assert!(pcm.writes.iter().map(write).eq([(now, begun, begun + WRITE, Some(3))]));
+        assert_eq!(pcm.until, begun + WRITE);
+    }
+    assert_eq!(pcm.floor, 10 + READ + WRITE, "when all before was over");
+}
+
 #[test]
 fn what_is_over_is_forgotten() {
     let mut pcm = port(&[]);

@@ -144,7 +144,6 @@ fn what_is_found_says_when_it_was_written() {
 struct Shared(Vec<Option<Ppn>>);
 
 impl PageTable for Shared {
-    const AT_ONCE: bool = false;
     const SHARES: bool = true;
 
     fn entry(&self, lpn: Lpn) -> Option<Ppn> {
@@ -153,6 +152,10 @@ impl PageTable for Shared {
 
     fn change(&mut self, lpn: Lpn, ppn: Option<Ppn>) {
         self.0[lpn.index()] = ppn;
+    }
+
+    fn moves_at_once(&self, _: &Board) -> bool {
+        false
     }
 
     fn moved(&mut self, _: &mut Board, _: Moved) {
@@ -181,6 +184,8 @@ fn a_page_that_two_share_is_valid_once_where_the_table_outlived_the_power() {
 
 #[test]
 fn pages_of_a_victim_move_at_once_where_the_table_says_so() {
-    assert!(Bench::new(Plain::new()).base.map.at_once());
-    assert!(!Bench::new(Shared(vec![None; 24])).base.map.at_once());
+    let at_once = |bench: Bench<_>| bench.base.map.at_once(&bench.board);
+    assert!(at_once(Bench::new(Plain::new())));
+    let shared = Bench::new(Shared(vec![None; 24]));
+    assert!(!shared.base.map.at_once(&shared.board));
 }

@@ -7,7 +7,6 @@ use ftlab_flash::meter::Event;
 struct Noting(Plain);
 
 impl PageTable for Noting {
-    const AT_ONCE: bool = true;
     const SHARES: bool = true;
     const RECORDS_TRIMS: bool = true;
 
