@@ -217,8 +217,9 @@ pub trait Scheme: Clone + Send + Sync + 'static {
     fn write(&mut self, board: &mut Board, io: &PageIo, after: When) -> Result<When, Fault>;
     /// Whether [`Scheme::write_alike`] ever does anything.
     const WRITES_ALIKE: bool = false;
-    /// Whether it does so on one server alone, whose [`Board::present`] it looks at: what its map
-    /// takes there goes on beside the flash.
+    /// Whether it does so on one server alone, whose [`Board::present`] is when the page is written:
+    /// what its map takes goes on beside the flash. It is asked only where
+    /// [`Board::serves_at_once`], then.
     const ALIKE_ON_ONE_SERVER: bool = false;
     /// Writes one page as [`Scheme::write`] does, but for the time, and says where: nothing is due
     /// that anybody waits for but what every such write does, a program and what [`Board::dram`]
@@ -281,6 +282,12 @@ pub trait Scheme: Clone + Send + Sync + 'static {
     #[inline]
     fn glance_at(&self, board: &Board, ppn: Ppn) -> u32 {
         board.nand().state().glance_at(ppn).1
+    }
+    /// Looks at what so many requests to come may change beside their own pages, as
+    /// [`Scheme::glance_at`] does.
+    #[inline]
+    fn glance_ahead(&self, _board: &Board, _requests: usize) -> u32 {
+        0
     }
     /// The page whose data a page of flash holds that was written for `written_for`: another one
     /// where pages of equal content share it.

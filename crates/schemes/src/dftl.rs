@@ -244,6 +244,11 @@ impl Scheme for Dftl {
     forward!(base: refresh_at_once);
     forward!(base.space: glance_at, measuring_begins);
 
+    #[inline]
+    fn glance_ahead(&self, board: &Board, requests: usize) -> u32 {
+        self.base.glance_at_next(board, requests)
+    }
+
     fn power_off(self) -> Survivor {
         let copied = self.settings.gtd_sync_every > 0;
         Survivor::of(self.settings.consistency, copied, &self.base.map)

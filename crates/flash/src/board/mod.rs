@@ -225,7 +225,15 @@ impl Board {
         !self.rmw && self.nand.is_plain() && self.nand.clock().takes_equal_times()
     }
 
-    /// When requests are served that come now, as far as one server knows that.
+    /// Whether a request that enters is with the scheme at that moment: the controller takes no time
+    /// for it.
+    #[inline]
+    pub fn serves_at_once(&self) -> bool {
+        self.nand.clock().host_pages_are_free()
+    }
+
+    /// When the one server is free: a request that waits for nothing else is admitted then, and with
+    /// the scheme where [`Board::serves_at_once`].
     #[inline]
     pub fn present(&self) -> Moment {
         Moment::at(self.nand.clock().now())
@@ -293,22 +301,40 @@ impl Board {
         self.nand.program_payload(&mut self.meter, ppn, what, payload, cause, after)
     }
 
+    /// Whether a program can only work, and nobody writes it down.
+    #[inline]
+    pub fn programs_plainly(&self) -> bool {
+        self.nand.is_plain()
+    }
+
     /// The short way of [`Board::program_payload`] for a page that replaces an older one with
-    /// single words of it changed: when, and how many valid pages the older one's block keeps. None
-    /// where something can fail, or somebody writes operations down.
+    /// single words of it changed, where [`Board::programs_plainly`]; its time was told before
+    /// ([`Board::map_program_on_server`], [`Board::time_map_program`]). How many valid pages the
+    /// older one's block keeps.
     #[inline(always)]
-    pub fn update_plainly(
+    pub fn update_untimed(
         &mut self,
         old_new: (Ppn, Ppn),
         what: (PageKind, u32),
         edits: &[(u32, u32)],
         cause: Cause,
-        after: When,
-    ) -> Option<(When, (BlockId, u32))> {
-        if !self.nand.is_plain() {
-            return None;
-        }
-        Some(self.nand.update_plainly(&mut self.meter, old_new, what, edits, cause, after))
+    ) -> (BlockId, u32) {
+        self.nand.update_untimed(&mut self.meter, old_new, what, edits, cause)
+    }
+
+    /// When a page of the map is programmed, on one server that works for it now; none elsewhere.
+    ///
+    /// A moment is one number, a token is three: where they are put together in memory, whoever
+    /// reads them as a whole waits for every store before.
+    #[inline(always)]
+    pub fn map_program_on_server(&mut self, cause: Cause) -> Option<Moment> {
+        self.nand.clock_mut().program_on_server(cause)
+    }
+
+    /// When a page of the map is programmed that could be from `after` on.
+    #[inline(never)]
+    pub fn time_map_program(&mut self, ppn: Ppn, cause: Cause, after: When) -> When {
+        self.nand.time_map_program(ppn, cause, after)
     }
 
     /// Programs the parity of what is written of a page's stripe (`rain`); it counts as no valid

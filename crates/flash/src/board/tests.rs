@@ -140,10 +140,10 @@ fn words_are_changed_the_short_way_until_somebody_may_plan_a_failure() {
     let words = Payload::Words(&[4, 5]);
     assert!(board.program_payload(Ppn(0), what, words, cause, When::START).is_ok());
     let update = |board: &mut Board, old, new| {
-        board.update_plainly((Ppn(old), Ppn(new)), what, &[(1, 9)], cause, When::START)
+        let plainly = board.programs_plainly();
+        plainly.then(|| board.update_untimed((Ppn(old), Ppn(new)), what, &[(1, 9)], cause))
     };
-    let updated = update(&mut board, 0, 1).map(|(_, kept)| kept);
-    assert_eq!(updated, Some((BlockId(0), 1)));
+    assert_eq!(update(&mut board, 0, 1), Some((BlockId(0), 1)));
     assert_eq!(board.nand().payload(Ppn(1))[..2], [4, 9]);
     let _ = board.nand_mut().faults_mut();
     assert_eq!(update(&mut board, 1, 2), None);

@@ -68,7 +68,8 @@ pub trait PageTable {
             self.moved(board, Moved::of(mover, new));
         }
     }
-    /// When the next page of a victim may be moved that could be at `after`.
+    /// When the next page of a victim may be moved that could be at `after`; whoever holds pages up
+    /// says so in [`PageTable::moves_at_once`], too.
     fn may_move(&self, after: When) -> When {
         after
     }
@@ -365,9 +366,11 @@ impl<T: PageTable> PageMapped<T> {
         self.map.trims.written(lpn);
     }
 
-    /// The same where the table says so already, and `old` is what the page supersedes.
+    /// The same where the table says so already, and `old` is what the page supersedes; for tables in
+    /// which nobody else has it.
     #[inline(always)]
     pub fn superseded(&mut self, board: &mut Board, lpn: Lpn, old: Option<Ppn>) {
+        debug_assert!(!T::SHARES, "page {lpn} may not be the only one there");
         if let Some(old) = old {
             self.space.invalidate(board, old);
         }

@@ -198,6 +198,7 @@ impl Translation {
 
     /// Writes a translation page anew with some entries changed (place and packed physical page);
     /// the old page, which the caller has read, becomes invalid. There must be room.
+    #[inline(always)]
     pub fn write(
         &mut self,
         space: &mut PageSpace,
@@ -210,13 +211,31 @@ impl Translation {
         let old = self.location(part);
         if let Some(old) = old
             && !self.has_astray()
-            && let Some((new, done)) =
-                space.update_map_shortly(board, how.plane, (old, part, edits), how.cause, after)
+            && let Some(new) = space.short_map_page(board, how.plane)
         {
-            self.gtd[part as usize] = pack(Some(new.0));
+            if let Some(done) = board.map_program_on_server(how.cause) {
+                self.update(space, board, (part, old, new), edits, how);
+                return Ok(done.token());
+            }
+            let done = board.time_map_program(new, how.cause, after);
+            self.update(space, board, (part, old, new), edits, how);
             return Ok(done);
         }
         self.write_with_care(space, board, (part, old), edits, how, after)
+    }
+
+    /// The short way, but for its time.
+    #[inline(always)]
+    fn update(
+        &mut self,
+        space: &mut PageSpace,
+        board: &mut Board,
+        (part, old, new): (u32, Ppn, Ppn),
+        edits: &[(u32, u32)],
+        how: MapWrite,
+    ) {
+        space.update_map_untimed(board, how.plane, (old, new), (part, edits), how.cause);
+        self.gtd[part as usize] = pack(Some(new.0));
     }
 
     #[inline(never)]

@@ -7,8 +7,8 @@
 //! like the one before are counted together.
 //!
 //! Where one server serves one request at a time and every page takes the same time, single-page
-//! writes that do nothing else (`Scheme::write_alike`) have the time of the first booked for all of
-//! a row (`clock/repeat.rs`); where only cells and channels take time, each is booked by itself,
+//! writes that wait for nothing else (`Scheme::write_alike`) have what the first booked booked for
+//! all of a row (`clock/repeat.rs`): only the server's time passes with each; where only cells and channels take time, each is booked by itself,
 //! but without a token, whose path could have no other part (`PathSplit::of_program`).
 
 use std::ops::Range;
@@ -31,7 +31,7 @@ const AHEAD: usize = 8;
 mod rows {
     /// One by one, as all requests are.
     pub const NONE: u8 = 0;
-    /// In rows of such that do the same, whose time is booked at once.
+    /// In rows of such that do the same, which is booked at once but for the server's time.
     pub const BOOKED_AT_ONCE: u8 = 1;
     /// In rows of such that take as long, each of which is booked by itself, without a token.
     pub const BOOKED_SINGLY: u8 = 2;
@@ -60,8 +60,10 @@ impl<S: Scheme> Ssd<S> {
                 }
             }
         }
-        let seen = places[..known].iter();
-        let seen = seen.fold(0, |seen, &ppn| seen ^ self.scheme().glance_at(&self.board, ppn));
+        let seen = self.scheme().glance_ahead(&self.board, requests.len());
+        let seen = places[..known]
+            .iter()
+            .fold(seen, |seen, &ppn| seen ^ self.scheme().glance_at(&self.board, ppn));
         std::hint::black_box(seen);
     }
 
@@ -105,7 +107,8 @@ impl<S: Scheme> Ssd<S> {
             return rows::NONE;
         }
         // Who waits for nobody but the request before arrives when that is done.
-        if self.outstanding.is_one() && self.board.writes_alike() {
+        let is_now = !S::ALIKE_ON_ONE_SERVER || self.board.serves_at_once();
+        if self.outstanding.is_one() && self.board.writes_alike() && is_now {
             return rows::BOOKED_AT_ONCE;
         }
         let singly = !S::ALIKE_ON_ONE_SERVER && self.board.writes_by_cells();
@@ -344,7 +347,8 @@ impl Served {
 }
 
 /// Requests that were written one after another, each as long as the one that they are like, and
-/// are not counted yet. Where all are booked at once their time is not booked either.
+/// are not counted yet. Where all are booked at once the server is done with them, and what else the
+/// clock knows of them follows.
 #[derive(Default)]
 struct Row {
     requests: u64,

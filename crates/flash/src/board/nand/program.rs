@@ -201,7 +201,9 @@ impl Nand {
         }
         if let Payload::Update { old: Some(old), edits } = payload {
             let pages = (old, ppn);
-            return Ok(self.update_plainly(meter, pages, (kind, logical), edits, cause, after).0);
+            let done = self.time_map_program(ppn, cause, after);
+            self.update_untimed(meter, pages, (kind, logical), edits, cause);
+            return Ok(done);
         }
         let at = law::program(&self.geometry, &self.state, self.order, ppn);
         let slot = self.fill_slot(payload, true);
@@ -210,27 +212,40 @@ impl Nand {
     }
 
     /// The short way of a page that replaces an older one with single words of it changed
-    /// ([`Nand::is_plain`]): when, and how many valid pages the older one's block keeps.
-    #[inline]
-    pub(in crate::board) fn update_plainly(
+    /// ([`Nand::is_plain`]), without its time, which is booked already: how many valid pages the
+    /// older one's block keeps.
+    #[inline(always)]
+    pub(in crate::board) fn update_untimed(
         &mut self,
         meter: &mut Meter,
         (old, new): (Ppn, Ppn),
         what: (PageKind, u32),
         edits: &[(u32, u32)],
         cause: Cause,
-        after: When,
-    ) -> (When, (BlockId, u32)) {
+    ) -> (BlockId, u32) {
         let at = law::program(&self.geometry, &self.state, self.order, new);
         let (slot, block) = self.hand_over(old);
         self.payloads.edit(slot, edits);
         self.store_words(at, new, what, slot.0);
-        let done = self.book_plainly(meter, (at.0, new), cause, after);
+        meter.program(cause);
         if !edits.is_empty() {
             self.mark(block, old);
         }
         // The new page may be of the same block.
-        (done, (block, self.state.block(block).valid))
+        (block, self.state.block(block).valid)
+    }
+
+    /// The time of a program of which all else follows.
+    #[inline]
+    pub(in crate::board) fn time_map_program(
+        &mut self,
+        ppn: Ppn,
+        cause: Cause,
+        after: When,
+    ) -> When {
+        let block = self.geometry.block_of(ppn);
+        let target = (self.geometry.plane_of_block(block), block, ppn);
+        self.clock.program_page(target, self.load, cause, after)
     }
 
     #[inline(always)]

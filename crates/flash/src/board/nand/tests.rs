@@ -162,8 +162,8 @@ fn a_page_that_was_replaced_is_marked_where_its_block_is_not_erased_next() {
         assert!(write_words(&mut board, page, &[6, 7]).is_ok());
     }
     let (what, cause) = ((PageKind::Map, 3), Cause::Translate);
-    let done = board.update_plainly((Ppn(5), Ppn(9)), what, &[(0, 1)], cause, When::START);
-    assert_eq!(done.map(|(_, kept)| kept), Some((BlockId(1), 2)));
+    let kept = board.update_untimed((Ppn(5), Ppn(9)), what, &[(0, 1)], cause);
+    assert_eq!(kept, (BlockId(1), 2));
 }
 
 #[test]

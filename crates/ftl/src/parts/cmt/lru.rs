@@ -40,6 +40,13 @@ impl CachePolicy for Lru {
         self.list.renew(slot);
     }
 
+    #[inline]
+    fn each_next(&self, most: usize, mut each: impl FnMut(Slot)) {
+        for slot in self.list.from_oldest(0).take(most) {
+            each(slot);
+        }
+    }
+
     fn victim(&self, _: impl Fn(Slot) -> bool) -> Slot {
         self.list.oldest(0).expect("the cache is not empty")
     }

@@ -84,6 +84,12 @@ macro_rules! policy_table {
                 }
             }
             #[inline]
+            fn each_next(&self, most: usize, each: impl FnMut(Slot)) {
+                match self { $( Policy::$variant(policy) => policy.each_next(most, each), )*
+                    Policy::Unordered => {}
+                }
+            }
+            #[inline]
             fn is_ordered(&self) -> bool {
                 !matches!(self, Policy::Unordered)
             }
@@ -209,6 +215,15 @@ impl Cmt {
     #[inline]
     pub fn victim(&self) -> Slot {
         self.policy.victim(|slot| self.entries[slot].dirty)
+    }
+
+    /// Tells whose entries are about to leave a full cache, so many at most, the next one first, as
+    /// far as the policy can say it.
+    #[inline]
+    pub fn each_next(&self, most: usize, mut each: impl FnMut(Lpn)) {
+        if self.is_full() {
+            self.policy.each_next(most, |slot| each(self.lpn(slot)));
+        }
     }
 
     /// The entries in the order in which they would leave; under `lru` alone, which has one.

@@ -32,6 +32,9 @@ pub trait CachePolicy {
         self.removed(slot);
         self.inserted(slot, lpn);
     }
+    /// Tells of so many slots that are about to leave, the next one first, as far as the order says
+    /// it before a victim is asked for.
+    fn each_next(&self, _most: usize, _each: impl FnMut(Slot)) {}
     /// The slot that leaves next; the cache is not empty. Tells whether an entry differs from
     /// flash.
     fn victim(&self, is_changed: impl Fn(Slot) -> bool) -> Slot;

@@ -90,6 +90,13 @@ impl CachePolicy for PsuRealGhost {
         self.segments.remove(slot);
     }
 
+    #[inline]
+    fn each_next(&self, most: usize, mut each: impl FnMut(Slot)) {
+        for slot in self.segments.ascending(GHOST).take(most) {
+            each(slot);
+        }
+    }
+
     fn victim(&self, _: impl Fn(Slot) -> bool) -> Slot {
         let lowest = self.segments.min(GHOST).or_else(|| self.segments.min(REAL));
         lowest.expect("the cache is not empty")

@@ -142,6 +142,31 @@ impl Cmt {
     }
 }
 
+/// Who is about to leave is who leaves where nothing comes between; of a cache with room nobody is.
+#[test]
+fn the_next_to_leave_are_told_in_their_order() {
+    for kind in [CachePolicyKind::Lru, CachePolicyKind::PsuRealGhost] {
+        let mut cmt = Cmt::new(kind, 60, 20, 0.6);
+        let told = |cmt: &Cmt| {
+            let mut told = Vec::new();
+            cmt.each_next(5, |lpn| told.push(lpn));
+            told
+        };
+        for lpn in 0..20 {
+            assert_eq!(told(&cmt), []);
+            let slot = cmt.insert(Lpn(lpn), None, Moment::START);
+            (0..lpn % 3).for_each(|_| cmt.touch(slot));
+        }
+        let next = told(&cmt);
+        assert_eq!(next.len(), 5);
+        for lpn in next {
+            let victim = cmt.victim();
+            assert_eq!(cmt.lpn(victim), lpn, "{kind:?}");
+            cmt.remove(victim);
+        }
+    }
+}
+
 fn order_of_departure(kind: CachePolicyKind, capacity: u32, uses: &[u32]) -> Vec<u32> {
     let mut cmt = Cmt::new(kind, 100, capacity, 0.8);
     for &lpn in uses {

@@ -2,6 +2,7 @@
 
 use super::DemandMapped;
 use crate::parts::cmt::Cmt;
+use crate::parts::map_cache::MapCache as _;
 use crate::parts::slots::Slot;
 use ftlab_flash::board::Board;
 use ftlab_flash::board::nand::fault::Fault;
@@ -38,6 +39,23 @@ impl DemandMapped<Cmt> {
         let ppn = self.map.translation.entry(board, lpn);
         self.map.cache.insert(lpn, ppn, loaded);
         Ok(loaded)
+    }
+
+    /// Looks at what changes when the entries leave that are about to, so many at most, one after
+    /// another and at nothing else, so that it is at hand then. What is seen means nothing.
+    #[inline]
+    pub fn glance_at_next(&self, board: &Board, most: usize) -> u32 {
+        let (cache, translation) = (&self.map.cache, &self.map.translation);
+        let mut seen = 0;
+        cache.each_next(most, |lpn| {
+            let (part, _) = translation.part_of(lpn);
+            let known = translation.location(part).map_or(0, |page| {
+                let entry = translation.entry(board, lpn);
+                board.nand().state().glance_at(page).1 ^ entry.map_or(0, |ppn| ppn.0)
+            });
+            seen ^= cache.glance_at(lpn) ^ known;
+        });
+        seen
     }
 
     /// An entry leaves the cache. If it has changed, it is written to its translation page first;

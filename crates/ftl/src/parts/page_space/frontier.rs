@@ -93,24 +93,29 @@ impl PageSpace {
         Some(new)
     }
 
-    /// The short way to write a map page anew with some entries changed (place and packed physical
-    /// page), which makes the old one invalid: its frontier has a page left, and the program can
-    /// only work. None where it is not so.
+    /// The page to which a map page of `plane` can be written anew the short way
+    /// ([`PageSpace::update_map_untimed`]): its frontier has a page left, and the program can only
+    /// work. None where it is not so.
     #[inline(always)]
-    pub fn update_map_shortly(
+    pub fn short_map_page(&mut self, board: &Board, plane: PlaneId) -> Option<Ppn> {
+        let (_, new) = self.short_page(board, (plane, Stream::Map))?;
+        board.programs_plainly().then_some(new)
+    }
+
+    /// Writes a map page anew there, with some entries changed (place and packed physical page),
+    /// which makes the old one invalid; its time was told before.
+    #[inline(always)]
+    pub fn update_map_untimed(
         &mut self,
         board: &mut Board,
         plane: PlaneId,
-        (old, part, edits): (Ppn, u32, &[(u32, u32)]),
+        (old, new): (Ppn, Ppn),
+        (part, edits): (u32, &[(u32, u32)]),
         cause: Cause,
-        after: When,
-    ) -> Option<(Ppn, When)> {
-        let (known, new) = self.short_page(board, (plane, Stream::Map))?;
-        let what = (PageKind::Map, part);
-        let (done, lost) = board.update_plainly((old, new), what, edits, cause, after)?;
-        known.page_written(Stream::Map);
+    ) {
+        let lost = board.update_untimed((old, new), (PageKind::Map, part), edits, cause);
+        self.planes[plane.index()].page_written(Stream::Map);
         self.note_lost(board.nand(), lost);
-        Some((new, done))
     }
 
     /// The page that a stream writes next, where it can be written the short way, with its plane;

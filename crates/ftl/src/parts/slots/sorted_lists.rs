@@ -54,6 +54,14 @@ impl<const LISTS: usize> SortedLists<LISTS> {
         self.nodes[list].higher.checked_sub(LISTS as u32).map(Slot)
     }
 
+    /// The slots of a list, that with the smallest key first.
+    pub fn ascending(&self, list: usize) -> impl Iterator<Item = Slot> + '_ {
+        let slot = |node: u32| node.checked_sub(LISTS as u32).map(Slot);
+        std::iter::successors(self.min(list), move |&last| {
+            slot(self.nodes[Self::node(last) as usize].higher)
+        })
+    }
+
     /// Key of a slot; it stays readable after the slot left.
     #[inline]
     pub fn key(&self, slot: Slot) -> (u64, u64) {
@@ -175,6 +183,10 @@ mod tests {
             for (list, heap) in heaps.iter().enumerate() {
                 assert_eq!((lists.min(list), lists.len(list)), (heap.min(), heap.count()));
                 assert_eq!(lists.list_of(slot) == Some(list), heap.contains(slot));
+                let slots: Vec<Slot> = lists.ascending(list).collect();
+                assert_eq!(slots.len() as u32, lists.len(list));
+                assert!(slots.is_sorted_by_key(|&slot| lists.key(slot)));
+                assert!(slots.iter().all(|&slot| lists.list_of(slot) == Some(list)));
                 if heap.contains(slot) {
                     assert_eq!(lists.key(slot), heap.key(slot));
                 }

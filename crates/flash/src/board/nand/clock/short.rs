@@ -140,6 +140,17 @@ impl Clock {
         }
     }
 
+    /// One page from the controller to the cells, on the one server: when it is programmed.
+    #[inline(always)]
+    pub fn program_on_server(&mut self, cause: Cause) -> Option<Moment> {
+        if self.way() != Way::OneServer {
+            return None;
+        }
+        self.count(0, 1);
+        let _ = self.serve_flat(cause, self.program.one, self.transfer);
+        Some(Moment::at(self.server))
+    }
+
     /// Whether a page that is programmed takes the time of cells and channel alone: nobody draws,
     /// and what it supersedes is marked in none.
     #[inline]

@@ -1,4 +1,4 @@
-//! Runs of copies that cannot be booked as a row.
+//! Runs of copies that cannot be booked as a row, and programs whose moment is one number.
 
 use super::suspend_tests::clock;
 use super::*;
@@ -33,4 +33,25 @@ fn the_next_page_is_read_while_the_one_before_crosses_the_channel_if_that_is_lon
         let waited = if transfer == "30us" { 10_000 } else { 0 };
         assert_eq!(clock.service_time().bus_wait, waited, "{transfer}");
     }
+}
+
+/// On one server; elsewhere a page takes the time of the cells that it is on.
+#[test]
+fn a_program_on_the_server_books_what_a_page_does() {
+    for cause in [Cause::Translate, Cause::Trim] {
+        let [(mut one, geometry), (mut page, _)] =
+            [(); 2].map(|()| clock(&[("timing.profile", "serial")]));
+        for clock in [&mut one, &mut page] {
+            let _ = clock.admit(7_000);
+        }
+        let target = (PlaneId(0), BlockId(1), geometry.page(BlockId(1), 0));
+        let done = page.program_page(target, Load::Channel, cause, When::START);
+        let served = one.program_on_server(cause).expect("there is one server");
+        assert_eq!((served.token(), done.time()), (done, 317_000), "{cause:?}");
+        assert_eq!(one.booked(), page.booked(), "{cause:?}");
+        assert_eq!(one.split(7_000, done), page.split(7_000, done), "{cause:?}");
+    }
+    let (mut parallel, _) = clock(&[]);
+    assert_eq!(parallel.program_on_server(Cause::Translate), None);
+    assert_eq!(parallel.cell_operations().programs, 0, "nothing is booked");
 }
