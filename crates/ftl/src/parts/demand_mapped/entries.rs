@@ -10,6 +10,9 @@ use ftlab_flash::board::when::When;
 use ftlab_flash::meter::{Cause, Event};
 use ftlab_flash::units::Lpn;
 
+/// Entries that are about to leave and are looked at together, at most.
+const NEXT: usize = 8;
+
 /// What is written with a changed entry that leaves, in one read and one program.
 #[derive(Clone, Copy, Debug)]
 pub enum Along<'a> {
@@ -41,20 +44,25 @@ impl DemandMapped<Cmt> {
         Ok(loaded)
     }
 
-    /// Looks at what changes when the entries leave that are about to, so many at most, one after
-    /// another and at nothing else, so that it is at hand then. What is seen means nothing.
-    #[inline]
+    /// Looks at what changes when the entries leave that are about to, so many at most, so that it
+    /// is at hand then: where they are listed and the blocks of their translation pages, then the
+    /// places in these. What is seen means nothing.
     pub fn glance_at_next(&self, board: &Board, most: usize) -> u32 {
-        let (cache, translation) = (&self.map.cache, &self.map.translation);
-        let mut seen = 0;
-        cache.each_next(most, |lpn| {
-            let (part, _) = translation.part_of(lpn);
-            let known = translation.location(part).map_or(0, |page| {
-                let entry = translation.entry(board, lpn);
-                board.nand().state().glance_at(page).1 ^ entry.map_or(0, |ppn| ppn.0)
-            });
-            seen ^= cache.glance_at(lpn) ^ known;
+        let (mut next, mut known) = ([Lpn(0); NEXT], 0);
+        self.map.cache.each_next(most.min(NEXT), |lpn| {
+            next[known] = lpn;
+            known += 1;
         });
+        let translation = &self.map.translation;
+        let mut seen = 0;
+        for &lpn in &next[..known] {
+            let page = translation.location(translation.part_of(lpn).0);
+            let block = page.map_or(0, |page| self.space.glance_at(board.nand(), page));
+            seen ^= self.map.cache.glance_at(lpn) ^ block;
+        }
+        for &lpn in &next[..known] {
+            seen ^= translation.entry(board, lpn).map_or(0, |ppn| ppn.0);
+        }
         seen
     }
 
