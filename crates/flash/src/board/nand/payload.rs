@@ -140,6 +140,15 @@ impl Nand {
         }
     }
 
+    /// Looks at one of the words of a page that has some, so that it is at hand. What is seen means
+    /// nothing.
+    #[inline]
+    pub fn glance_at_word(&self, ppn: Ppn, word: u32) -> u32 {
+        let slot = self.state.tag(ppn).0.saturating_sub(1) as usize;
+        let word = self.payloads.words.get(slot * self.payloads.words_per_page + word as usize);
+        word.copied().unwrap_or(0)
+    }
+
     #[inline]
     pub(super) fn slot_of(&self, ppn: Ppn) -> Slot {
         Slot::of(ppn, self.state.payload(ppn))

@@ -30,11 +30,7 @@ pub struct PsuRealGhost {
 impl PsuRealGhost {
     #[inline]
     fn drop_to_ghost(&mut self) {
-        let segments = &mut self.segments;
-        let lowest = segments.min(REAL).expect("REAL is not empty");
-        let key = segments.key(lowest);
-        segments.remove(lowest);
-        segments.push(GHOST, lowest, key);
+        self.segments.move_min(REAL, GHOST);
     }
 
     #[inline]

@@ -8,7 +8,7 @@ use ftlab_flash::board::Board;
 use ftlab_flash::board::nand::fault::Fault;
 use ftlab_flash::board::when::When;
 use ftlab_flash::meter::{Cause, Event};
-use ftlab_flash::units::Lpn;
+use ftlab_flash::units::{Lpn, Ppn};
 
 /// Entries that are about to leave and are looked at together, at most.
 const NEXT: usize = 8;
@@ -44,24 +44,25 @@ impl DemandMapped<Cmt> {
         Ok(loaded)
     }
 
-    /// Looks at what changes when the entries leave that are about to, so many at most, so that it
-    /// is at hand then: where they are listed and the blocks of their translation pages, then the
-    /// places in these. What is seen means nothing.
+    /// Looks at what is read and changed when the entries leave that are about to, so many at most,
+    /// so that it is at hand then: where they are listed and the blocks of their translation pages,
+    /// then the places in these. What is seen means nothing.
+    #[inline(always)]
     pub fn glance_at_next(&self, board: &Board, most: usize) -> u32 {
-        let (mut next, mut known) = ([Lpn(0); NEXT], 0);
-        self.map.cache.each_next(most.min(NEXT), |lpn| {
-            next[known] = lpn;
-            known += 1;
-        });
-        let translation = &self.map.translation;
+        let (cache, translation, nand) = (&self.map.cache, &self.map.translation, board.nand());
+        let (mut places, mut known) = ([(Ppn(0), 0); NEXT], 0);
         let mut seen = 0;
-        for &lpn in &next[..known] {
-            let page = translation.location(translation.part_of(lpn).0);
-            let block = page.map_or(0, |page| self.space.glance_at(board.nand(), page));
-            seen ^= self.map.cache.glance_at(lpn) ^ block;
-        }
-        for &lpn in &next[..known] {
-            seen ^= translation.entry(board, lpn).map_or(0, |ppn| ppn.0);
+        cache.each_next(most.min(NEXT), |lpn| {
+            let (part, place) = translation.part_of(lpn);
+            seen ^= cache.glance_at(lpn);
+            if let Some(page) = translation.location(part) {
+                seen ^= self.space.glance_at(nand, page);
+                places[known] = (page, place);
+                known += 1;
+            }
+        });
+        for &(page, place) in &places[..known] {
+            seen ^= nand.glance_at_word(page, place);
         }
         seen
     }

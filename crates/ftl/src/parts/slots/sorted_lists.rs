@@ -105,6 +105,27 @@ impl<const LISTS: usize> SortedLists<LISTS> {
         self.link(node, (end, key), self.nodes[higher as usize].lower);
     }
 
+    /// The slot of a list with the smallest key goes to another list, with that key, which no other
+    /// one there has.
+    #[inline(always)]
+    pub fn move_min(&mut self, from: usize, to: usize) {
+        let node = self.nodes[from].higher;
+        assert!(node >= LISTS as u32, "list {from} is empty");
+        self.unlink(node);
+        let nodes = &mut self.nodes[..];
+        let key = nodes[node as usize].key;
+        let mut lower = nodes[to].lower;
+        while lower != to as u32 && nodes[lower as usize].key > key {
+            lower = nodes[lower as usize].lower;
+        }
+        let higher = std::mem::replace(&mut nodes[lower as usize].higher, node);
+        nodes[higher as usize].lower = node;
+        let known = &mut nodes[node as usize];
+        (known.lower, known.higher, known.list) = (lower, higher, to as u32 + 1);
+        self.length[from] -= 1;
+        self.length[to] += 1;
+    }
+
     /// Takes a slot out of its list.
     #[inline(always)]
     pub fn remove(&mut self, slot: Slot) {
@@ -160,6 +181,12 @@ mod tests {
         let mut rng = Rng::new(3, Purpose::Workload);
         for step in 0..50_000 {
             let slot = Slot(rng.below(30));
+            if let (Some(lowest), 0) = (lists.min(0), rng.below(40)) {
+                lists.move_min(0, 1);
+                let key = heaps[0].key(lowest);
+                heaps[0].remove(lowest);
+                heaps[1].push(lowest, key);
+            }
             match (lists.list_of(slot), rng.below(3)) {
                 (None, _) => {
                     let (list, key) = (rng.below(2) as usize, (u64::from(rng.below(40)), step));
@@ -192,6 +219,12 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    #[should_panic(expected = "list 1 is empty")]
+    fn of_an_empty_list_none_has_the_smallest_key() {
+        SortedLists::<2>::new(4).move_min(1, 0);
     }
 
     #[test]
