@@ -218,8 +218,8 @@ pub trait Scheme: Clone + Send + Sync + 'static {
     /// Whether [`Scheme::write_alike`] ever does anything.
     const WRITES_ALIKE: bool = false;
     /// Whether it does so on one server alone, whose [`Board::present`] is when the page is written:
-    /// what its map takes goes on beside the flash. It is asked only where
-    /// [`Board::serves_at_once`], then.
+    /// what its map takes goes on beside the flash. [`Scheme::write_alike`] is then asked only where
+    /// [`Board::serves_at_once`].
     const ALIKE_ON_ONE_SERVER: bool = false;
     /// Writes one page as [`Scheme::write`] does, but for the time, and says where: nothing is due
     /// that anybody waits for but what every such write does, a program and what [`Board::dram`]

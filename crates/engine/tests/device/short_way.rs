@@ -20,6 +20,12 @@ const DEVICES: &[Pairs<'_>] = &[
     &[("device.pages_per_block", "48"), ("device.page_bytes", "512")],
     &[("timing.profile", "parallel"), ("timing.page_transfer", "10us"), ("device.channels", "2")],
     &[("timing.read_pages", "20us,60us"), ("timing.oob_write", "3us")],
+    &[("timing.oob_write", "3us"), ("device.pages_per_block", "16")],
+    &[
+        ("timing.profile", "parallel"),
+        ("timing.page_transfer", "10us"),
+        ("timing.oob_write", "3us"),
+    ],
     &[("timing.copyback", "true"), ("device.planes", "2"), ("timing.profile", "parallel")],
     &[("io.partial_write", "rmw"), ("nand.enforce_order", "ascending_gaps_ok")],
     &[("gc.mode", "both"), ("wear.policy", "static"), ("wear.spread", "2")],

@@ -8,8 +8,9 @@
 //!
 //! Where one server serves one request at a time and every page takes the same time, single-page
 //! writes that wait for nothing else (`Scheme::write_alike`) have what the first booked booked for
-//! all of a row (`clock/repeat.rs`): only the server's time passes with each; where only cells and channels take time, each is booked by itself,
-//! but without a token, whose path could have no other part (`PathSplit::of_program`).
+//! all of a row (`clock/repeat.rs`): only the server's time passes with each. Where only cells and
+//! channels take time, each is booked by itself, but without a token, whose path could have no
+//! other part (`PathSplit::of_program`).
 
 use std::ops::Range;
 
@@ -27,7 +28,7 @@ use ftlab_ftl::scheme::Scheme;
 /// few enough that what one finds is still at hand when the last of them is served.
 const AHEAD: usize = 8;
 
-/// How writes of single pages are served that do nothing else.
+/// How writes of single pages are served that wait for nothing else.
 mod rows {
     /// One by one, as all requests are.
     pub const NONE: u8 = 0;

@@ -223,6 +223,7 @@ impl Nand {
         edits: &[(u32, u32)],
         cause: Cause,
     ) -> (BlockId, u32) {
+        debug_assert!(self.plain, "page {new}: only what cannot fail is programmed without time");
         let at = law::program(&self.geometry, &self.state, self.order, new);
         let (slot, block) = self.hand_over(old);
         self.payloads.edit(slot, edits);

@@ -165,6 +165,14 @@ fn the_next_to_leave_are_told_in_their_order() {
             cmt.remove(victim);
         }
     }
+    // Nobody is in the segment that is left first, and a policy that keeps no order tells nothing.
+    for (kind, protected) in [(CachePolicyKind::PsuRealGhost, 1.0), (CachePolicyKind::Lfu, 0.6)] {
+        let mut cmt = Cmt::new(kind, 60, 20, protected);
+        for lpn in 0..20 {
+            cmt.insert(Lpn(lpn), None, Moment::START);
+        }
+        cmt.each_next(5, |lpn| panic!("{kind:?} tells of page {lpn}"));
+    }
 }
 
 fn order_of_departure(kind: CachePolicyKind, capacity: u32, uses: &[u32]) -> Vec<u32> {

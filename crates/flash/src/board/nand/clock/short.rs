@@ -140,7 +140,8 @@ impl Clock {
         }
     }
 
-    /// One page from the controller to the cells, on the one server: when it is programmed.
+    /// One page over the channel to the cells, which is never that of a copyback, on the one server:
+    /// when it is programmed. None, and nothing booked, where there are more.
     #[inline(always)]
     pub fn program_on_server(&mut self, cause: Cause) -> Option<Moment> {
         if self.way() != Way::OneServer {
