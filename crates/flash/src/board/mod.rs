@@ -13,12 +13,11 @@ pub mod nand;
 pub mod pcm;
 mod pending;
 pub mod ram;
+mod search;
 pub mod settings;
 pub mod when;
 
-use crate::board::settings::{
-    BoardSettings, PartialWrite, SearchModel, SearchSettings, UnwrittenRead,
-};
+use crate::board::settings::{BoardSettings, PartialWrite, SearchSettings, UnwrittenRead};
 use crate::meter::{BlockRole, Cause, Event, Meter};
 use crate::request::PageIo;
 use crate::units::{BlockId, Lpn, Nanos, Ppn, Tag};
@@ -30,6 +29,7 @@ use nand::state::{OobRead, PageKind};
 use nand::{Nand, PageWrite, Payload};
 use pcm::Pcm;
 use ram::Ram;
+pub use search::Search;
 use when::{Moment, When};
 
 /// What a scheme runs on.
@@ -43,24 +43,6 @@ pub struct Board {
     ram: Ram,
     pcm: Pcm,
     link: Link,
-}
-
-/// What is searched for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Search {
-    /// A block to collect or to merge.
-    Block,
-    /// An entry or page that leaves a cache.
-    Cached,
-}
-
-impl Search {
-    fn event(self) -> Event {
-        match self {
-            Search::Block => Event::VictimSearchSteps,
-            Search::Cached => Event::CacheSearchSteps,
-        }
-    }
 }
 
 impl Board {
@@ -456,48 +438,6 @@ impl Board {
         after: When,
     ) -> Result<When, Fault> {
         self.nand.read_spare(&mut self.meter, ppn, length, after)
-    }
-
-    /// A victim was searched among `candidates` that a scan would compare: counts the steps, and
-    /// charges the controller for them where `search.model` says so. What follows from the choice
-    /// starts from the returned moment.
-    #[inline]
-    pub fn search(&mut self, what: Search, candidates: u32, after: When) -> When {
-        let steps = match self.search.model {
-            SearchModel::None | SearchModel::Scan => u64::from(candidates),
-            SearchModel::List => 1,
-        };
-        self.meter.event(what.event(), steps);
-        match self.search.model {
-            SearchModel::None => after,
-            SearchModel::Scan | SearchModel::List => {
-                self.nand.clock_mut().search(steps * self.search.step_time.0, after)
-            }
-        }
-    }
-
-    /// Whether searches take no time.
-    #[inline]
-    pub fn searches_are_free(&self) -> bool {
-        matches!(self.search.model, SearchModel::None)
-    }
-
-    /// As [`Board::search`], where a scheme has a price of its own for comparing two candidates; at
-    /// 0 it has none.
-    #[inline]
-    pub fn search_at(
-        &mut self,
-        what: Search,
-        candidates: u32,
-        step_time: Nanos,
-        after: When,
-    ) -> When {
-        if step_time == 0 {
-            return self.search(what, candidates, after);
-        }
-        let steps = u64::from(candidates);
-        self.meter.event(what.event(), steps);
-        self.nand.clock_mut().search(steps * step_time, after)
     }
 
     /// Hashes what a page of the host holds, which takes the controller `length`.
