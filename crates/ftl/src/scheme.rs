@@ -223,9 +223,9 @@ pub trait Scheme: Clone + Send + Sync + 'static {
     const ALIKE_ON_ONE_SERVER: bool = false;
     /// Writes one page as [`Scheme::write`] does, but for the time, and says where: nothing is due
     /// that anybody waits for but what every such write does, a program and what [`Board::dram`]
-    /// takes for its map, so that the device can tell its time. None, with nothing done, where it is not so. Asked only
-    /// where [`Board::writes_alike`] or [`Board::writes_by_cells`], of requests of a single page,
-    /// behind which nothing is left to do.
+    /// takes for its map, so that the device can tell its time. None, with nothing done, where it is
+    /// not so. Asked only where [`Board::writes_alike`] or [`Board::writes_by_cells`], of requests of
+    /// a single page, behind which nothing is left to do.
     fn write_alike(&mut self, _board: &mut Board, _io: &PageIo) -> Option<Ppn> {
         None
     }

@@ -85,8 +85,8 @@ impl Pcm {
         self.reads.is_empty() && self.writes.is_empty()
     }
 
-    /// Whether all that was ever booked is over at `now`, and whether the queue was full then is
-    /// not known.
+    /// Whether all that was ever booked is over at `now`, and nobody knows of a queue that is full
+    /// then.
     #[inline]
     pub(super) fn rests(&self, now: Nanos) -> bool {
         let is_over = self.until.max(self.floor) <= now && self.full.1 < now;

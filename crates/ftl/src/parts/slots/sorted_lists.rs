@@ -71,11 +71,7 @@ impl<const LISTS: usize> SortedLists<LISTS> {
     /// Puts a slot into a list; no other one there has this key.
     #[inline(always)]
     pub fn push(&mut self, list: usize, slot: Slot, key: (u64, u64)) {
-        let mut lower = self.nodes[list].lower;
-        while lower != list as u32 && self.nodes[lower as usize].key > key {
-            lower = self.nodes[lower as usize].lower;
-        }
-        self.enter(list, slot, key, lower);
+        self.enter(list, slot, key, self.below(list, key));
     }
 
     /// The same of a key that is among the lowest: the walk begins there.
@@ -112,16 +108,8 @@ impl<const LISTS: usize> SortedLists<LISTS> {
         let node = self.nodes[from].higher;
         assert!(node >= LISTS as u32, "list {from} is empty");
         self.unlink(node);
-        let nodes = &mut self.nodes[..];
-        let key = nodes[node as usize].key;
-        let mut lower = nodes[to].lower;
-        while lower != to as u32 && nodes[lower as usize].key > key {
-            lower = nodes[lower as usize].lower;
-        }
-        let higher = std::mem::replace(&mut nodes[lower as usize].higher, node);
-        nodes[higher as usize].lower = node;
-        let known = &mut nodes[node as usize];
-        (known.lower, known.higher, known.list) = (lower, higher, to as u32 + 1);
+        let key = self.nodes[node as usize].key;
+        self.link(node, (to as u32, key), self.below(to, key));
         self.length[from] -= 1;
         self.length[to] += 1;
     }
@@ -133,6 +121,16 @@ impl<const LISTS: usize> SortedLists<LISTS> {
         let list = list.unwrap_or_else(|| panic!("slot {} is in no list", slot.0));
         self.length[list] -= 1;
         self.unlink(Self::node(slot));
+    }
+
+    /// The node of a list above which a key has its place: the walk is from the highest down.
+    #[inline(always)]
+    fn below(&self, list: usize, key: (u64, u64)) -> u32 {
+        let mut lower = self.nodes[list].lower;
+        while lower != list as u32 && self.nodes[lower as usize].key > key {
+            lower = self.nodes[lower as usize].lower;
+        }
+        lower
     }
 
     #[inline(always)]
