@@ -219,6 +219,7 @@ impl Writer for Host {
 
     fn checksum(&mut self) -> String {
         self.submit();
+        self.driver.complete_all(self.device.as_mut());
         self.device.audit().expect("the audit passes");
         let meter = self.device.board().meter();
         format!(

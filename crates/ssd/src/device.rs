@@ -94,7 +94,8 @@ pub trait Device: Send + Sync {
     /// the later of `at` and the arrival may go backwards.
     fn submit_at(&mut self, request: &Request, at: Nanos) -> Result<Completion, DeviceError>;
     /// Serves requests one after another, which changes nothing but how fast that goes. Those of a
-    /// closed loop arrive when the device can take them, whatever they say.
+    /// closed loop arrive when the device can take them, whatever they say. They are all counted
+    /// once [`Device::complete_all`] was called, or something else was done with the device.
     ///
     /// # Errors
     /// Of the first request that cannot be served; those before it are.
@@ -103,8 +104,8 @@ pub trait Device: Send + Sync {
         requests: &mut [Request],
         served: &mut Served,
     ) -> Result<(), DeviceError>;
-    /// Completes all that [`Device::submit_all`] took and whose time has not come: nothing arrives
-    /// any more. Only an event-driven clock leaves anything.
+    /// Completes and counts all that [`Device::submit_all`] took: nothing arrives any more. Only an
+    /// event-driven clock leaves anything to be completed.
     fn complete_all(&mut self, served: &mut Served);
     /// The earliest moment, on the clock of arrivals, at which another request could be admitted
     /// (closed loops ask). Under an event-driven clock the present: with every slot taken nobody

@@ -16,6 +16,7 @@ use crate::ledger::Ledger;
 use crate::outstanding::Outstanding;
 use crate::page_split::PageSplit;
 use crate::settings::SsdSettings;
+use chunk::Alike;
 use ftlab_flash::board::Board;
 use ftlab_flash::board::nand::clock::PathSplit;
 use ftlab_flash::board::when::When;
@@ -68,6 +69,8 @@ pub struct Ssd<S: Scheme> {
     obey_trims: bool,
     /// Whether the scheme works in gaps between requests.
     idle_work: bool,
+    /// Requests in chunks that are left to be counted together.
+    alike: Alike,
     /// Where completions are known only when their time comes: requests that wait for theirs.
     later: Option<Box<Later>>,
 }
@@ -121,6 +124,7 @@ impl<S: Scheme> Ssd<S> {
             idle_work: config.gc.mode != GcMode::Foreground
                 || config.repairs()
                 || S::works_in_gaps(&seen),
+            alike: Alike::default(),
             later: board.nand().clock().is_event_driven().then(|| Box::new(Later::new(depth))),
             config: config.clone(),
             seen,
@@ -340,7 +344,10 @@ impl<S: Scheme> Device for Ssd<S> {
     fn submit_at(&mut self, request: &Request, at: Nanos) -> Result<Completion, DeviceError> {
         match self.later {
             Some(_) => self.submit_and_wait(request, at),
-            None => self.submit_one(request, at),
+            None => {
+                self.count_alike();
+                self.submit_one(request, at)
+            }
         }
     }
 
@@ -357,6 +364,7 @@ impl<S: Scheme> Device for Ssd<S> {
     }
 
     fn complete_all(&mut self, served: &mut Served) {
+        self.count_alike();
         self.complete_rest(served);
     }
 
@@ -404,6 +412,7 @@ impl<S: Scheme> Device for Ssd<S> {
     }
 
     fn board_mut(&mut self) -> &mut Board {
+        self.count_alike();
         &mut self.board
     }
 

@@ -107,6 +107,7 @@ fn shortly(scheme: &str, config: &Config, requests: &[Request], chunk: usize) ->
     for chunk in requests.chunks(chunk) {
         driver.submit_all(device.as_mut(), &mut chunk.to_vec()).expect("the device works");
     }
+    driver.complete_all(device.as_mut());
     let copyback = config.timing.copyback;
     assert_eq!(device.board().nand().moves_runs(), !copyback, "it is the short way");
     left(device.as_ref())

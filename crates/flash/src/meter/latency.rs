@@ -1,7 +1,5 @@
 //! Response times: exact sums, and histograms of three significant digits.
 
-use std::borrow::Cow;
-
 use super::buckets::{bounds, bucket};
 use super::groups::Groups;
 use crate::request::{Completion, Op, Stages};
@@ -33,9 +31,6 @@ pub struct LatencyStatistics {
     sum_of_squares: u128,
     min: Nanos,
     max: Nanos,
-    /// The time recorded last and how often it came in a row, which is in none of the above yet:
-    /// many are as long as the one before.
-    repeated: (Nanos, u64),
 }
 
 impl Default for LatencyStatistics {
@@ -54,7 +49,6 @@ impl LatencyStatistics {
             sum_of_squares: 0,
             min: Nanos::MAX,
             max: 0,
-            repeated: (0, 0),
         }
     }
 
@@ -67,18 +61,6 @@ impl LatencyStatistics {
     /// Takes one time, ns, so often.
     #[inline]
     fn record_often(&mut self, time: Nanos, count: u64) {
-        if time != self.repeated.0 {
-            self.settle();
-            self.repeated.0 = time;
-        }
-        self.repeated.1 += count;
-    }
-
-    fn settle(&mut self) {
-        let (time, count) = std::mem::take(&mut self.repeated);
-        if count == 0 {
-            return;
-        }
         let bucket = bucket(FINE_BITS, time.min(LONGEST));
         self.histogram.group_mut(bucket / OF_GROUP)[bucket % OF_GROUP] += count;
         self.count += count;
@@ -89,26 +71,15 @@ impl LatencyStatistics {
         self.max = self.max.max(time);
     }
 
-    /// With everything in its place.
-    fn settled(&self) -> Cow<'_, Self> {
-        if self.repeated.1 == 0 {
-            return Cow::Borrowed(self);
-        }
-        let mut settled = self.clone();
-        settled.settle();
-        Cow::Owned(settled)
-    }
-
     fn reset(&mut self) {
         self.histogram.clear();
         self.count = 0;
         (self.sum, self.sum_of_squares, self.min, self.max) = (0, 0, Nanos::MAX, 0);
-        self.repeated = (0, 0);
     }
 
     /// Both together.
     pub fn plus(&self, other: &LatencyStatistics) -> LatencyStatistics {
-        let (mut sum, other) = (self.settled().into_owned(), other.settled());
+        let mut sum = self.clone();
         for (group, counts) in other.histogram.used() {
             let sums = sum.histogram.group_mut(group).iter_mut();
             sums.zip(counts).for_each(|(sum, count)| *sum += count);
@@ -123,51 +94,43 @@ impl LatencyStatistics {
 
     /// How many times were recorded.
     pub fn count(&self) -> u64 {
-        self.count + self.repeated.1
+        self.count
     }
 
     /// Shortest and longest, ns; zero when there is none.
     pub fn range(&self) -> (Nanos, Nanos) {
-        match (self.count(), self.repeated) {
-            (0, _) => (0, 0),
-            (_, (_, 0)) => (self.min, self.max),
-            (_, (time, _)) => (self.min.min(time), self.max.max(time)),
-        }
+        if self.count == 0 { (0, 0) } else { (self.min, self.max) }
     }
 
     /// Sum of all, ns.
     pub fn sum(&self) -> u128 {
-        let (time, count) = self.repeated;
-        self.sum + u128::from(time) * u128::from(count)
+        self.sum
     }
 
     /// Sum of the squares, ns squared.
     pub fn sum_of_squares(&self) -> u128 {
-        let (time, count) = self.repeated;
-        self.sum_of_squares + u128::from(time) * u128::from(time) * u128::from(count)
+        self.sum_of_squares
     }
 
     /// The time that `percent` of all do not exceed, ns, to three digits.
     pub fn percentile(&self, percent: f64) -> Nanos {
-        let all = self.settled();
-        let wanted = (percent / 100.0 * all.count as f64).ceil().max(1.0) as u64;
+        let wanted = (percent / 100.0 * self.count as f64).ceil().max(1.0) as u64;
         let mut seen = 0;
         let reaches = |&(_, count): &(Nanos, u64)| {
             seen += count;
             seen >= wanted
         };
-        all.recorded().find(reaches).map_or(0, |(time, _)| time)
+        self.recorded().find(reaches).map_or(0, |(time, _)| time)
     }
 
     /// Time and how many were at most that long, ascending, one point a bucket.
     pub fn cumulative(&self) -> Vec<(Nanos, u64)> {
-        let all = self.settled();
         let mut seen = 0;
         let sum_up = |(time, count)| {
             seen += count;
             (time, seen)
         };
-        all.recorded().map(sum_up).collect()
+        self.recorded().map(sum_up).collect()
     }
 
     /// Of each bucket that is not empty, ascending: its longest time, and how many are in it.
@@ -315,9 +278,8 @@ mod tests {
         assert_eq!((whole.count(), whole.percentile(50.0), whole.cumulative()), (0, 0, vec![]));
     }
 
-    /// Times of which the last is as long as the one before are in no histogram yet.
     #[test]
-    fn sums_and_the_range_are_of_all_times_the_last_ones_too() {
+    fn sums_and_the_range_are_of_all_times() {
         let mut statistics = LatencyStatistics::new();
         assert_eq!((statistics.range(), statistics.sum_of_squares()), ((0, 0), 0));
         [7, 7].into_iter().for_each(|time| statistics.record(time));
@@ -326,8 +288,8 @@ mod tests {
         let squares = 2 * 49 + 3 * 9 + 2 * 25;
         assert_eq!((statistics.range(), statistics.sum_of_squares()), ((3, 7), squares));
         assert_eq!((statistics.count(), statistics.sum()), (7, 33));
-        let settled = statistics.plus(&LatencyStatistics::new());
-        assert_eq!((settled.range(), settled.sum_of_squares()), ((3, 7), squares));
+        let both = statistics.plus(&LatencyStatistics::new());
+        assert_eq!((both.range(), both.sum_of_squares()), ((3, 7), squares));
     }
 
     /// So many requests that spent so long in the flash and nothing elsewhere; the sum of each

@@ -264,6 +264,12 @@ impl Meter {
         self.pieces.set_aside()
     }
 
+    /// Whether what is counted next is of a whole request, not of a piece of one.
+    #[inline]
+    pub fn counts_whole_requests(&self) -> bool {
+        self.pieces.is_whole()
+    }
+
     /// What is counted next, of a request that is taken or done, is of this piece of another; of a
     /// whole request, if none is told.
     pub fn present_is(&mut self, piece: Option<Piece>) {

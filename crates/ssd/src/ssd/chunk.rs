@@ -3,8 +3,8 @@
 //! Requests go in chunks to a device that a driver reaches directly, where nobody wants to hear of
 //! single ones (rows, probe, phases, `--loop`, `--until`): the order, the times and the counts are
 //! those of single requests. A test holds chunks against these, windows and all. A device without
-//! buffer, link, streams and work in gaps decides that once per chunk; requests of a chunk that go
-//! like the one before are counted together.
+//! buffer, link, streams and work in gaps decides that once per chunk; requests that go like others
+//! of their window are counted together (`alike`), at the latest before something else is done.
 //!
 //! Where one server serves one request at a time and every page takes the same time, single-page
 //! writes that wait for nothing else (`Scheme::write_alike`) have what the first booked booked for
@@ -12,13 +12,13 @@
 //! channels take time, each is booked by itself, but without a token, whose path could have no
 //! other part (`PathSplit::of_program`).
 
-use std::ops::Range;
+mod alike;
 
 use super::taking::Taken;
 use super::{DeviceError, Served, Ssd};
-use ftlab_flash::board::Board;
-use ftlab_flash::board::nand::clock::{Booked, PathSplit};
-use ftlab_flash::meter::{Cause, Meter, Totals};
+pub(super) use alike::Alike;
+use ftlab_flash::board::nand::clock::PathSplit;
+use ftlab_flash::meter::Cause;
 use ftlab_flash::request::{Completion, Op, PageIo, Request, RequestShape};
 use ftlab_flash::units::{Lpn, Nanos, Ppn};
 use ftlab_ftl::answers::Location;
@@ -82,23 +82,29 @@ impl<S: Scheme> Ssd<S> {
         Ok(())
     }
 
-    /// The same of a plain device.
+    /// The same of a plain device; what is like others is left to be counted with them
+    /// ([`Ssd::count_alike`]).
     pub(super) fn submit_plain_row(
         &mut self,
         requests: &mut [Request],
         served: &mut Served,
     ) -> Result<(), DeviceError> {
-        let mut alike = Alike::default();
+        // A piece of a request, or what comes behind the last piece of one.
+        let is_whole = self.board.meter().counts_whole_requests();
+        let (first, requests) = requests.split_at_mut(usize::from(!is_whole));
+        self.submit_row(first, served)?;
         let all = match self.rows(served) {
             rows::BOOKED_AT_ONCE => {
-                self.submit_and_compare::<{ rows::BOOKED_AT_ONCE }>(requests, served, &mut alike)
+                self.submit_and_compare::<{ rows::BOOKED_AT_ONCE }>(requests, served)
             }
             rows::BOOKED_SINGLY => {
-                self.submit_and_compare::<{ rows::BOOKED_SINGLY }>(requests, served, &mut alike)
+                self.submit_and_compare::<{ rows::BOOKED_SINGLY }>(requests, served)
             }
-            _ => self.submit_and_compare::<{ rows::NONE }>(requests, served, &mut alike),
+            _ => self.submit_and_compare::<{ rows::NONE }>(requests, served),
         };
-        alike.count(self.board.meter_mut());
+        if all.is_err() {
+            self.count_alike();
+        }
         all
     }
 
@@ -123,7 +129,6 @@ impl<S: Scheme> Ssd<S> {
         &mut self,
         requests: &mut [Request],
         served: &mut Served,
-        alike: &mut Alike,
     ) -> Result<(), DeviceError> {
         for some in requests.chunks_mut(AHEAD) {
             if some.len() > 1 {
@@ -132,16 +137,16 @@ impl<S: Scheme> Ssd<S> {
             let mut row = Row::default();
             for request in some {
                 let is_written = match ROWS {
-                    rows::BOOKED_AT_ONCE => self.write_in_row(request, alike, &mut row),
-                    rows::BOOKED_SINGLY => self.write_timed(request, served, alike, &mut row),
+                    rows::BOOKED_AT_ONCE => self.write_in_row(request, &mut row),
+                    rows::BOOKED_SINGLY => self.write_timed(request, served, &mut row),
                     _ => false,
                 };
                 if !is_written {
-                    self.end_row::<ROWS>(&mut row, served, alike);
-                    self.submit_first::<ROWS>(request, served, alike)?;
+                    self.end_row::<ROWS>(&mut row, served);
+                    self.submit_first::<ROWS>(request, served)?;
                 }
             }
-            self.end_row::<ROWS>(&mut row, served, alike);
+            self.end_row::<ROWS>(&mut row, served);
         }
         Ok(())
     }
@@ -152,7 +157,6 @@ impl<S: Scheme> Ssd<S> {
         &mut self,
         request: &mut Request,
         served: &mut Served,
-        alike: &mut Alike,
     ) -> Result<(), DeviceError> {
         self.arrives(request, served);
         let repeats = ROWS == rows::BOOKED_AT_ONCE && self.would_write_alike(request);
@@ -170,26 +174,45 @@ impl<S: Scheme> Ssd<S> {
         };
         let since = |at: Nanos| at - self.epoch;
         served.note((since(taken.arrival), since(taken.admitted), since(taken.completed)));
-        if self.unreadable.is_some() || !alike.takes(request.op, &taken, &self.board) {
-            self.begin_alike(request.op, &taken, alike);
-            if ROWS == rows::BOOKED_SINGLY {
-                alike.compares_writes();
-            }
-            if let Some(before) = before {
-                let booked = self.board.nand().clock().booked_since(&before);
-                alike.repeats(booked.of_the_server());
-            }
+        if self.unreadable.is_some() || !self.alike.takes(request.op, &taken, &self.board) {
+            self.begin_alike(request.op, &taken);
+        }
+        if ROWS == rows::BOOKED_SINGLY {
+            self.alike.compares_writes();
+        }
+        if let Some(before) = before.filter(|_| self.alike.left == 0) {
+            let booked = self.board.nand().clock().booked_since(&before);
+            self.alike.repeats(&taken, booked.of_the_server());
         }
         Ok(())
     }
 
     /// A request that is not like those before is counted; others may be like it.
-    #[inline(always)]
-    fn begin_alike(&mut self, op: Op, taken: &Taken, alike: &mut Alike) {
-        alike.count(self.board.meter_mut());
+    #[inline(never)]
+    fn begin_alike(&mut self, op: Op, taken: &Taken) {
+        for kind in self.alike.give_way(op, taken) {
+            self.count_kind(kind);
+        }
         let completion = self.completion(taken);
         self.count(op, &completion);
-        alike.begin(op, (*taken, completion), self.board.meter());
+        let is_readable = completion.unreadable.is_none();
+        self.alike.begin(op, (taken, is_readable), self.board.meter(), self.epoch);
+    }
+
+    /// Counts those of a kind that were left to be counted together.
+    fn count_kind(&mut self, kind: usize) {
+        if let Some((op, taken, requests, totals)) = self.alike.take(kind) {
+            let completion = Completion { unreadable: None, ..self.completion(&taken) };
+            self.board.meter_mut().complete_alike(op, &completion, requests, totals);
+        }
+    }
+
+    /// Counts all requests that were left to be counted together.
+    pub(super) fn count_alike(&mut self) {
+        for kind in 0..Alike::KINDS {
+            self.count_kind(kind);
+        }
+        self.alike = Alike::default();
     }
 
     #[inline(never)]
@@ -218,13 +241,13 @@ impl<S: Scheme> Ssd<S> {
     /// Writes a page as the request did that others are like, but for its time; false, with nothing
     /// done, where it must be served by itself.
     #[inline(always)]
-    fn write_in_row(&mut self, request: &Request, alike: &Alike, row: &mut Row) -> bool {
-        if row.requests >= alike.left {
+    fn write_in_row(&mut self, request: &Request, row: &mut Row) -> bool {
+        if row.requests >= self.alike.left {
             return false;
         }
         let is_written = self.write_untimed(request).is_some();
         if is_written {
-            self.board.nand_mut().clock_mut().serve_again(&alike.booked);
+            self.board.nand_mut().clock_mut().serve_again(&self.alike.booked);
             row.requests += 1;
             row.sectors += u64::from(request.sectors);
         }
@@ -252,13 +275,7 @@ impl<S: Scheme> Ssd<S> {
     /// Writes a page and tells its time, which may or may not be that of the requests that are
     /// counted together; false, with nothing done, where it must be served by itself.
     #[inline(always)]
-    fn write_timed(
-        &mut self,
-        request: &mut Request,
-        served: &mut Served,
-        alike: &mut Alike,
-        row: &mut Row,
-    ) -> bool {
+    fn write_timed(&mut self, request: &mut Request, served: &mut Served, row: &mut Row) -> bool {
         // Where a page lies does not depend on when the request enters.
         let Some(new) = self.write_untimed(request) else { return false };
         self.arrives(request, served);
@@ -268,59 +285,61 @@ impl<S: Scheme> Ssd<S> {
         self.outstanding.push(completed);
         self.last_completion = self.last_completion.max(completed);
         served.note((request.arrival, admitted - self.epoch, completed - self.epoch));
-        if arrival == admitted && alike.takes_write(admitted, (loaded, completed)) {
+        if arrival == admitted && self.alike.takes_write(admitted, (loaded, completed)) {
             row.requests += 1;
             row.sectors += u64::from(request.sectors);
             row.last = completed;
         } else {
-            self.end_row::<{ rows::BOOKED_SINGLY }>(row, served, alike);
+            self.end_row::<{ rows::BOOKED_SINGLY }>(row, served);
             let split = PathSplit::of_program(admitted, (loaded, completed));
             let (begun, ready) = (admitted, completed);
             let taken = Taken { arrival, admitted, begun, ready, completed, split };
-            self.begin_timed(request, taken, alike);
+            self.begin_timed(request, taken);
         }
         true
     }
 
     #[inline(never)]
-    fn begin_timed(&mut self, request: &Request, taken: Taken, alike: &mut Alike) {
+    fn begin_timed(&mut self, request: &Request, taken: Taken) {
         let sectors = u64::from(request.sectors);
         self.board.meter_mut().requests_of_a_page(Op::Write, 1, sectors);
         self.unreadable = None;
-        self.begin_alike(Op::Write, &taken, alike);
-        alike.compares_writes();
+        if !self.alike.takes(Op::Write, &taken, &self.board) {
+            self.begin_alike(Op::Write, &taken);
+        }
+        self.alike.compares_writes();
     }
 
     /// Books, where it is not, and notes the time of those that were written in a row.
     #[inline(always)]
-    fn end_row<const ROWS: u8>(&mut self, row: &mut Row, served: &mut Served, alike: &mut Alike) {
+    fn end_row<const ROWS: u8>(&mut self, row: &mut Row, served: &mut Served) {
         if row.requests == 0 {
             return;
         }
         match ROWS {
-            rows::BOOKED_AT_ONCE => self.book_row(std::mem::take(row), served, alike),
-            _ => self.count_row(std::mem::take(row), alike),
+            rows::BOOKED_AT_ONCE => self.book_row(std::mem::take(row), served),
+            _ => self.count_row(std::mem::take(row)),
         }
     }
 
     #[inline(always)]
-    fn count_row(&mut self, row: Row, alike: &mut Alike) {
+    fn count_row(&mut self, row: Row) {
         let Row { requests, sectors, last } = row;
         self.board.meter_mut().requests_of_a_page(Op::Write, requests, sectors);
-        alike.takes_row(requests, last, &self.board);
+        self.alike.takes_row(requests, last, &self.board);
     }
 
     #[inline(never)]
-    fn book_row(&mut self, row: Row, served: &mut Served, alike: &mut Alike) {
+    fn book_row(&mut self, row: Row, served: &mut Served) {
         let requests = row.requests;
-        self.board.nand_mut().clock_mut().book_again(&alike.booked, requests);
-        let completed = self.last_completion + requests * alike.booked.length();
+        self.board.nand_mut().clock_mut().book_again(&self.alike.booked, requests);
+        let completed = self.last_completion + requests * self.alike.booked.length();
         self.outstanding.push(completed);
         self.last_completion = completed;
         served.completed = served.completed.max(completed - self.epoch);
-        served.closed = Some(completed - alike.booked.length() - self.epoch);
-        alike.left -= requests;
-        self.count_row(Row { last: completed, ..row }, alike);
+        served.closed = Some(completed - self.alike.booked.length() - self.epoch);
+        self.alike.left -= requests;
+        self.count_row(Row { last: completed, ..row });
     }
 
     /// When a slot of the queue is free, on the clock of arrivals; 0 if one is.
@@ -356,116 +375,6 @@ struct Row {
     sectors: u64,
     /// When the last of them was done, where each is booked.
     last: Nanos,
-}
-
-/// Requests that went like the one that was counted before them, as most writes do between two
-/// collections: as long, by the same stages, and done in the same window. They are counted
-/// together.
-#[derive(Default)]
-struct Alike {
-    like: Option<(Op, Completion)>,
-    taken: Taken,
-    /// On the device's own clock.
-    window: Range<Nanos>,
-    /// How many there are, when the last of them was done, and what was counted by then.
-    requests: u32,
-    last: Nanos,
-    totals: Totals,
-    /// What the first booked, and how many more may book the same before the window ends; none
-    /// where it did more than others like it will do.
-    booked: Booked,
-    left: u64,
-    /// Of a write that did not wait to be admitted, and whose time the channel and the cells took
-    /// alone, how long each of them took.
-    bare_write: Option<(Nanos, Nanos)>,
-}
-
-impl Alike {
-    /// This request was counted; others may be like it, unless it could not be read.
-    #[inline(always)]
-    fn begin(&mut self, op: Op, (taken, completion): (Taken, Completion), meter: &Meter) {
-        let epoch = taken.completed - completion.completed;
-        let Range { start, end } = meter.present_window();
-        *self = Alike {
-            like: completion.unreadable.is_none().then_some((op, completion)),
-            taken,
-            window: start + epoch..end + epoch,
-            ..Alike::default()
-        };
-    }
-
-    /// Those to come that do the same book the same, if the first neither waited nor found the
-    /// server behind its time.
-    fn repeats(&mut self, booked: Booked) {
-        let first = &self.taken;
-        let is_bare = first.arrival == first.admitted
-            && booked.length() == first.completed - first.admitted
-            && booked.length() > 0;
-        if self.like.is_some() && is_bare {
-            let rest = self.window.end.saturating_sub(1).saturating_sub(self.taken.completed);
-            (self.booked, self.left) = (booked, rest / booked.length());
-        }
-    }
-
-    /// Writes to come may be like it, if it was one and neither waited nor found anything else at
-    /// work for it than the channel and the cells.
-    #[inline]
-    fn compares_writes(&mut self) {
-        let (first, split) = (&self.taken, self.taken.split);
-        let is_bare = self.like.is_some_and(|(op, _)| op == Op::Write)
-            && first.arrival == first.admitted
-            && split.channel + split.flash == first.completed - first.admitted;
-        self.bare_write = is_bare.then_some((split.channel, split.flash));
-    }
-
-    /// Takes so many in, of which the last was done at `completed`.
-    #[inline(always)]
-    fn takes_row(&mut self, requests: u64, completed: Nanos, board: &Board) {
-        (self.last, self.totals) = (completed, board.meter().totals());
-        self.requests += requests as u32;
-    }
-
-    /// Whether a write that was admitted when it came is like those before: how long the channel
-    /// and then the cells took.
-    #[inline(always)]
-    fn takes_write(&self, admitted: Nanos, (loaded, completed): (Nanos, Nanos)) -> bool {
-        self.bare_write == Some((loaded - admitted, completed - loaded))
-            && self.window.contains(&completed)
-    }
-
-    /// Takes a request in, if it is like those before.
-    #[inline(always)]
-    fn takes(&mut self, op: Op, taken: &Taken, board: &Board) -> bool {
-        let first = &self.taken;
-        let is_alike = self.like.is_some_and(|(known, _)| known == op)
-            && taken.completed - taken.admitted == first.completed - first.admitted
-            && taken.admitted - taken.arrival == first.admitted - first.arrival
-            && taken.split == first.split
-            && self.window.contains(&taken.completed);
-        if is_alike {
-            (self.last, self.totals) = (taken.completed, board.meter().totals());
-            self.requests += 1;
-            self.left = self.left.saturating_sub(1);
-        }
-        is_alike
-    }
-
-    /// Counts those that were taken in.
-    #[inline(always)]
-    fn count(&mut self, meter: &mut Meter) {
-        let Some((op, like)) = self.like else { return };
-        if self.requests > 0 {
-            let later = self.last - self.taken.completed;
-            let completion = Completion {
-                arrival: like.arrival + later,
-                admitted: like.admitted + later,
-                completed: like.completed + later,
-                ..like
-            };
-            meter.complete_alike(op, &completion, self.requests, self.totals);
-            self.requests = 0;
-        }
-    }
 }
 
 #[cfg(test)]

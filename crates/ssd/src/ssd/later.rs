@@ -85,6 +85,7 @@ impl<S: Scheme> Ssd<S> {
 
     /// The same, and nobody wants to know when.
     pub(super) fn come_to_rest(&mut self) {
+        self.count_alike();
         if self.later.is_some() {
             self.rest(&mut None);
         }

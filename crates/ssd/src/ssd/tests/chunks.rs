@@ -1,6 +1,7 @@
 //! Requests in chunks leave what single requests leave: pages, times and all that is counted.
 
 use super::*;
+use ftlab_flash::meter::Piece;
 
 /// Requests of a generator: how many of a hundred are not writes of a page, or of a part of one.
 fn requests(count: usize, others: u32, seed: u64) -> Vec<Request> {
@@ -146,9 +147,61 @@ fn reads_that_fail_are_counted_by_themselves() {
     device.board_mut().nand_mut().faults_mut().fail_read_after(2);
     let mut reads: Vec<Request> = (0..6).map(|lpn| page(Op::Read, lpn)).collect();
     device.submit_all(&mut reads, &mut how).expect("it works");
+    device.complete_all(&mut how);
     let host = device.board().meter().host();
     assert_eq!((host.completed, host.unreadable_pages), (12, 1));
     assert_eq!(how.completed, 6 * PROGRAM + (6 + 4) * READ, "four retries");
+}
+
+/// Requests that go alike are left to be counted together over the end of a chunk; they are counted
+/// before anything else is done, in the window in which they were done.
+#[test]
+fn what_is_left_of_chunks_is_counted_before_anything_else_is_done() {
+    let all: Vec<Request> = (0..6).map(|lpn| page(Op::Write, lpn)).collect();
+    let counted = |then: fn(&mut Ssd<Toy<0>>)| {
+        let mut device = plain(&[]);
+        let mut how = served(Some(0));
+        for chunk in all.chunks(2) {
+            device.submit_all(&mut chunk.to_vec(), &mut how).expect("it works");
+        }
+        let left = 6 - device.board().meter().host().completed;
+        then(&mut device);
+        (left, device.board().meter().host().completed)
+    };
+    assert_eq!(counted(|device| device.complete_all(&mut served(None))), (1, 6));
+    assert_eq!(counted(|device| _ = device.board_mut()), (1, 6));
+    assert_eq!(counted(|device| _ = done(device, at(7 * PROGRAM, page(Op::Read, 3)))), (1, 7));
+    assert_eq!(counted(|device| _ = device.clean_caches()), (1, 6));
+    assert_eq!(counted(|device| _ = device.power_cycle()), (1, 6));
+    assert_eq!(counted(|device| device.start_measuring()), (1, 0));
+    let again = |device: &mut Ssd<Toy<0>>| {
+        device.start_measuring();
+        let mut how = served(Some(0));
+        device.submit_all(&mut [page(Op::Write, 0)], &mut how).expect("it works");
+        device.complete_all(&mut how);
+    };
+    assert_eq!(counted(again), (1, 1));
+}
+
+/// A piece of a request comes between chunks.
+#[test]
+fn pieces_between_chunks_are_counted_as_one_request() {
+    let mut device = begun(&[]);
+    let mut how = served(Some(0));
+    let mut chunk = |device: &mut Ssd<Toy<0>>, lpns: std::ops::Range<u64>| {
+        let mut all: Vec<Request> = lpns.map(|lpn| page(Op::Write, lpn)).collect();
+        device.submit_all(&mut all, &mut how).expect("it works");
+    };
+    chunk(&mut device, 0..5);
+    for lpn in [5, 6] {
+        device.board_mut().meter_mut().piece(Piece { of: 1, pieces: 2 });
+        chunk(&mut device, lpn..lpn + 1);
+    }
+    chunk(&mut device, 7..12);
+    device.complete_all(&mut served(None));
+    let host = device.board().meter().host();
+    assert_eq!((host.completed, host.split, host.pieces), (11, 1, 2));
+    assert_eq!(device.board().meter().latency().write()[0].count(), 11);
 }
 
 /// The first comes at 1 us and does not wait; the second waits 2 us, until the first is done.
