@@ -121,7 +121,7 @@ impl Translation {
         }
         let (part, place) = self.part_of(lpn);
         let page = self.location(part)?;
-        unpack(board.nand().payload(page)[place as usize]).map(Ppn)
+        unpack(board.nand().payload_word(page, place)).map(Ppn)
     }
 
     /// Whether memory keeps places of pages that moved and that flash does not say.

@@ -30,9 +30,13 @@ impl Slot {
     #[inline]
     pub(super) fn of(ppn: Ppn, stored: u32) -> Self {
         let slot = stored.checked_sub(1).map(Slot);
-        slot.unwrap_or_else(|| {
-            panic!("page {ppn} holds no payload: never a map page, or superseded")
-        })
+        slot.unwrap_or_else(|| Self::is_missing(ppn))
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn is_missing(ppn: Ppn) -> ! {
+        panic!("page {ppn} holds no payload: never a map page, or superseded")
     }
 }
 
@@ -79,6 +83,12 @@ impl Payloads {
     pub(super) fn words(&self, slot: Slot) -> &[u32] {
         let first = slot.0 as usize * self.words_per_page;
         &self.words[first..first + self.words_per_page]
+    }
+
+    #[inline]
+    fn word(&self, slot: Slot, place: u32) -> u32 {
+        debug_assert!((place as usize) < self.words_per_page, "there is no word {place}");
+        self.words[slot.0 as usize * self.words_per_page + place as usize]
     }
 
     #[inline]
@@ -167,6 +177,12 @@ impl Nand {
     #[inline]
     pub fn payload(&self, ppn: Ppn) -> &[u32] {
         self.payloads.words(self.slot_of(ppn))
+    }
+
+    /// One of them.
+    #[inline(always)]
+    pub fn payload_word(&self, ppn: Ppn, place: u32) -> u32 {
+        self.payloads.word(self.slot_of(ppn), place)
     }
 
     /// Whether a page still holds its payload: until it becomes invalid or is erased, or a recovery
@@ -273,6 +289,7 @@ mod tests {
         slots.edit(Slot(1), &[(0, 8)]);
         let words: Vec<&[u32]> = (0..4).map(|slot| slots.words(Slot(slot))).collect();
         assert_eq!(words, [[0, 0, 0], [8, 0, 9], [0, 5, 0], [7, 0, 9]]);
+        assert_eq!([0, 1, 2].map(|place| slots.word(Slot(1), place)), [8, 0, 9]);
     }
 
     /// A page whose words fill it in part, where another had its slot before.
@@ -292,5 +309,6 @@ mod tests {
         let edits = [(1, 6)];
         let none = Payload::Update { old: None, edits: &edits };
         assert_eq!(put(&mut board, 3, none), ([0, 6, 0], 1));
+        assert_eq!([0, 1].map(|place| board.nand().payload_word(Ppn(3), place)), [0, 6]);
     }
 }
