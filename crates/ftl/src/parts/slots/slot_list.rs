@@ -54,8 +54,7 @@ impl<const LISTS: usize> SlotLists<LISTS> {
     /// The list that a slot is in.
     #[inline]
     pub fn list_of(&self, slot: Slot) -> Option<usize> {
-        let list = self.nodes[Self::node(slot) as usize].list;
-        list.checked_sub(1).map(|list| list as usize)
+        Self::index(self.nodes[Self::node(slot) as usize].list)
     }
 
     /// Puts a slot at the end of a list.
@@ -76,21 +75,29 @@ impl<const LISTS: usize> SlotLists<LISTS> {
     /// A slot is used: from the place that it has in its list to the end of it.
     #[inline]
     pub fn renew(&mut self, slot: Slot) {
-        let list = self.list_of(slot).expect("the slot is in a list");
-        if self.nodes[list].previous != Self::node(slot) {
-            self.remove(slot);
-            self.push(list, slot);
+        let node = Self::node(slot);
+        let nodes = &mut self.nodes[..];
+        let Node { next, previous, list } = nodes[node as usize];
+        let end = Self::index(list).expect("the slot is in a list");
+        if next == end as u32 {
+            return;
         }
+        nodes[previous as usize].next = next;
+        nodes[next as usize].previous = previous;
+        let last = std::mem::replace(&mut nodes[end].previous, node);
+        nodes[last as usize].next = node;
+        let known = &mut nodes[node as usize];
+        (known.next, known.previous) = (end as u32, last);
     }
 
     /// Takes a slot out of its list.
     #[inline]
     pub fn remove(&mut self, slot: Slot) {
-        let list = self.list_of(slot).expect("the slot is in a list");
         let nodes = &mut self.nodes[..];
         let known = &mut nodes[Self::node(slot) as usize];
+        let Node { next, previous, list } = *known;
+        let list = Self::index(list).expect("the slot is in a list");
         known.list = 0;
-        let (next, previous) = (known.next, known.previous);
         nodes[previous as usize].next = next;
         nodes[next as usize].previous = previous;
         self.length[list] -= 1;
@@ -103,6 +110,13 @@ impl<const LISTS: usize> SlotLists<LISTS> {
         nodes[previous as usize].next = node;
         nodes[next as usize].previous = node;
         nodes[node as usize] = Node { next, previous, list: list as u32 + 1 };
+    }
+
+    /// The list whose number plus one a node has; one alone needs no number.
+    #[inline(always)]
+    fn index(list: u32) -> Option<usize> {
+        let list = list.checked_sub(1)?;
+        Some(if LISTS == 1 { 0 } else { list as usize })
     }
 
     #[inline(always)]
