@@ -15,24 +15,35 @@ use ftlab_flash::board::Board;
 use ftlab_flash::board::nand::geometry::Geometry;
 use ftlab_flash::board::when::When;
 use ftlab_flash::units::{Divisor, Lpn, Ppn, pack, unpack, zeroed};
+use zerocopy::FromZeros;
+
+/// A translation page in memory, but for its entries.
+#[derive(Clone, Copy, Debug, FromZeros)]
+struct Page {
+    part: u32,
+    /// Entries that differ from flash.
+    dirty_entries: u32,
+    /// When it was loaded.
+    ready: When,
+}
 
 /// Translation pages in memory.
 #[derive(Clone, Debug)]
 pub struct MapPages {
     /// Slot of each translation page plus one, 0 for "not cached".
     slot_of: Vec<u32>,
-    /// Translation page of each slot.
-    part_of: Vec<u32>,
+    /// The page in each slot.
+    pages: Vec<Page>,
     /// The entries, a page of them per slot: physical page plus one.
     words: Vec<u32>,
     /// Only the words of entries that differ from flash are kept.
     defers: bool,
     /// One bit per entry that differs from flash.
     dirty: Vec<u64>,
-    dirty_entries: Vec<u32>,
+    /// Words of these bits a page.
+    bit_words: usize,
     /// Pages with an entry that differs from flash.
     dirty_pages: u32,
-    ready: Vec<When>,
     free: Vec<u32>,
     entries_per_page: u32,
     by_page: Divisor,
@@ -50,15 +61,15 @@ impl MapPages {
     pub fn of(geometry: &Geometry, entries: u32, capacity: u32) -> Self {
         let per_page = geometry.entries_per_page();
         let frames = capacity as usize;
+        let bit_words = (per_page as usize).div_ceil(64);
         MapPages {
             slot_of: zeroed(entries.div_ceil(per_page) as usize),
-            part_of: zeroed(frames),
+            pages: zeroed(frames),
             words: zeroed(frames * per_page as usize),
             defers: false,
-            dirty: zeroed(frames * (per_page as usize).div_ceil(64)),
-            dirty_entries: zeroed(frames),
+            dirty: zeroed(frames * bit_words),
+            bit_words,
             dirty_pages: 0,
-            ready: vec![When::START; frames],
             free: (0..capacity).rev().collect(),
             entries_per_page: per_page,
             by_page: Divisor::new(per_page),
@@ -75,7 +86,7 @@ impl MapPages {
 
     /// Pages that it has room for.
     pub fn capacity(&self) -> u32 {
-        self.part_of.len() as u32
+        self.pages.len() as u32
     }
 
     /// Pages in memory.
@@ -104,19 +115,19 @@ impl MapPages {
     /// The translation page in a slot.
     #[inline]
     pub fn part(&self, slot: Slot) -> u32 {
-        self.part_of[slot.index()]
+        self.pages[slot.index()].part
     }
 
     /// When a page was loaded.
     #[inline]
     pub fn ready(&self, slot: Slot) -> When {
-        self.ready[slot.index()]
+        self.pages[slot.index()].ready
     }
 
     /// Entries of a page that differ from flash.
     #[inline]
     pub fn dirty_entries(&self, slot: Slot) -> u32 {
-        self.dirty_entries[slot.index()]
+        self.pages[slot.index()].dirty_entries
     }
 
     /// Pages with an entry that differs from flash.
@@ -139,7 +150,7 @@ impl MapPages {
     }
 
     /// Takes over a page that was just read from flash; there must be room.
-    #[inline]
+    #[inline(always)]
     pub fn insert(
         &mut self,
         board: &Board,
@@ -147,9 +158,19 @@ impl MapPages {
         part: u32,
         ready: When,
     ) -> Slot {
-        if self.defers {
-            return self.take_slot(part, ready);
+        match self.defers {
+            true => self.take_slot(part, ready),
+            false => self.insert_copy(board, translation, part, ready),
         }
+    }
+
+    fn insert_copy(
+        &mut self,
+        board: &Board,
+        translation: &Translation,
+        part: u32,
+        ready: When,
+    ) -> Slot {
         let page = translation.location(part);
         let slot = self.insert_words(part, page.map(|page| board.nand().payload(page)), ready);
         if translation.has_astray() {
@@ -178,23 +199,23 @@ impl MapPages {
         debug_assert!(self.find(part).is_none());
         let slot = self.free.pop().expect("the owner made room");
         self.slot_of[part as usize] = pack(Some(slot));
-        self.part_of[slot as usize] = part;
-        self.ready[slot as usize] = ready;
+        self.pages[slot as usize] = Page { part, dirty_entries: 0, ready };
         Slot(slot)
     }
 
     /// The translation page on flash says this of a page now; memory follows if it holds it.
     pub fn follow(&mut self, lpn: Lpn, ppn: Option<Ppn>) {
-        if let Some((_, word, _)) = self.place(lpn) {
+        if let Some((slot, place)) = self.place(lpn) {
+            let word = self.word(slot, place);
             self.words[word] = pack(ppn.map(|ppn| ppn.0));
         }
     }
 
     /// Drops a page; what it alone knew must be on flash by now.
-    #[inline]
+    #[inline(always)]
     pub fn remove(&mut self, slot: Slot) {
-        assert_eq!(self.dirty_entries(slot), 0, "the page holds what flash does not");
-        let part = self.part(slot);
+        let Page { part, dirty_entries, .. } = self.pages[slot.index()];
+        assert!(dirty_entries == 0, "the page holds what flash does not");
         self.slot_of[part as usize] = 0;
         self.free.push(slot.0);
     }
@@ -202,18 +223,46 @@ impl MapPages {
     /// Where the bits of a page are.
     #[inline]
     fn bits(&self, slot: Slot) -> Range<usize> {
-        let count = (self.entries_per_page as usize).div_ceil(64);
-        slot.index() * count..(slot.index() + 1) * count
+        let first = slot.index() * self.bit_words;
+        first..first + self.bit_words
     }
 
-    /// Slot, word and bit of an entry, if its page is in memory.
+    /// The bit of an entry.
     #[inline(always)]
-    fn place(&self, lpn: Lpn) -> Option<(Slot, usize, (usize, u64))> {
+    fn bit(&self, slot: Slot, place: u32) -> (usize, u64) {
+        (slot.index() * self.bit_words + place as usize / 64, 1 << (place % 64))
+    }
+
+    /// Where the word of an entry is.
+    #[inline(always)]
+    fn word(&self, slot: Slot, place: u32) -> usize {
+        slot.index() * self.entries_per_page as usize + place as usize
+    }
+
+    /// Slot of an entry's page, if that is in memory, and its place there.
+    #[inline(always)]
+    fn place(&self, lpn: Lpn) -> Option<(Slot, u32)> {
         let (part, place) = self.by_page.both(lpn.0);
-        let (slot, place) = (self.find(part)?, place as usize);
-        let bits = (self.entries_per_page as usize).div_ceil(64);
-        let word = slot.index() * self.entries_per_page as usize + place;
-        Some((slot, word, (slot.index() * bits + place / 64, 1 << (place % 64))))
+        Some((self.find(part)?, place))
+    }
+
+    /// What memory says of an entry of a page that it holds, by its place there.
+    #[inline(always)]
+    pub fn look_at(&self, slot: Slot, place: u32) -> Known {
+        debug_assert!(place < self.entries_per_page, "a page has no entry {place}");
+        let (index, bit) = self.bit(slot, place);
+        if self.defers && self.dirty[index] & bit == 0 {
+            return Known::AsOnFlash;
+        }
+        Known::Entry(unpack(self.words[self.word(slot, place)]).map(Ppn))
+    }
+
+    /// So many entries of a page, one at least, do not differ from flash any more.
+    #[inline(always)]
+    fn cleaned(&mut self, slot: Slot, entries: u32) {
+        let page = &mut self.pages[slot.index()];
+        page.dirty_entries -= entries;
+        self.dirty_pages -= u32::from(page.dirty_entries == 0);
     }
 
     /// Every page in memory.
@@ -225,13 +274,7 @@ impl MapPages {
 impl MapCache for MapPages {
     #[inline(always)]
     fn look(&self, lpn: Lpn) -> Known {
-        match self.place(lpn) {
-            None => Known::No,
-            Some((_, _, (index, bit))) if self.defers && self.dirty[index] & bit == 0 => {
-                Known::AsOnFlash
-            }
-            Some((_, word, _)) => Known::Entry(unpack(self.words[word]).map(Ppn)),
-        }
+        self.place(lpn).map_or(Known::No, |(slot, place)| self.look_at(slot, place))
     }
 
     #[inline]
@@ -244,12 +287,14 @@ impl MapCache for MapPages {
 
     #[inline]
     fn is_dirty(&self, lpn: Lpn) -> bool {
-        self.place(lpn).is_some_and(|(_, _, (index, bit))| self.dirty[index] & bit != 0)
+        self.place(lpn).is_some_and(|(slot, place)| {
+            let (index, bit) = self.bit(slot, place);
+            self.dirty[index] & bit != 0
+        })
     }
 
     /// A word of 64 entries at a time.
     fn first_dirty(&self, lpns: Range<u32>) -> Option<Lpn> {
-        let bits = self.entries_per_page.div_ceil(64);
         let mut lpn = lpns.start;
         while lpn < lpns.end {
             let (part, place) = (lpn / self.entries_per_page, lpn % self.entries_per_page);
@@ -259,7 +304,7 @@ impl MapCache for MapPages {
                 lpn = end;
                 continue;
             };
-            let word = self.dirty[(slot.0 * bits + place / 64) as usize] >> (place % 64);
+            let word = self.dirty[self.bit(slot, place).0] >> (place % 64);
             if word == 0 {
                 lpn = end.min(lpn + 64 - place % 64);
                 continue;
@@ -270,27 +315,25 @@ impl MapCache for MapPages {
         None
     }
 
+    #[inline]
     fn each_dirty(&self, lpns: Range<u32>, mut each: impl FnMut(Lpn, Option<Ppn>, bool)) {
-        let slot = self.find(self.by_page.quotient(lpns.start));
-        let Some(slot) = slot.filter(|&slot| self.dirty_entries(slot) > 0) else { return };
+        let Some(slot) = self.find(self.by_page.quotient(lpns.start)) else { return };
         let entries = slot.index() * self.entries_per_page as usize;
-        let mut expected = self.dirty_entries(slot);
         let known = &self.words[entries..entries + self.entries_per_page as usize];
-        for (first, &word) in (0..).step_by(64).zip(&self.dirty[self.bits(slot)]) {
-            if word == 0 {
-                continue;
-            }
-            let mut left = word;
+        let (bits, mut index) = (&self.dirty[self.bits(slot)], 0);
+        let mut expected = self.dirty_entries(slot);
+        while expected > 0 {
+            let clean = bits[index..].iter().position(|&word| word != 0);
+            index += clean.expect("an entry has changed");
+            let mut left = bits[index];
             while left != 0 {
                 expected -= 1;
-                let place = first + left.trailing_zeros();
+                let place = index as u32 * 64 + left.trailing_zeros();
                 left &= left - 1;
                 let entry = unpack(known[place as usize]).map(Ppn);
                 each(Lpn(lpns.start + place), entry, false);
             }
-            if expected == 0 {
-                break;
-            }
+            index += 1;
         }
     }
 
@@ -301,28 +344,34 @@ impl MapCache for MapPages {
 
     #[inline(always)]
     fn exchange(&mut self, lpn: Lpn, ppn: Option<Ppn>) -> Known {
-        let (slot, word, (index, bit)) = self.place(lpn).expect("the page is in memory");
+        let (slot, place) = self.place(lpn).expect("the page is in memory");
+        let (word, (index, bit)) = (self.word(slot, place), self.bit(slot, place));
         let before = std::mem::replace(&mut self.words[word], pack(ppn.map(|ppn| ppn.0)));
-        let is_here = !self.defers || self.dirty[index] & bit != 0;
-        if self.dirty[index] & bit == 0 {
-            self.dirty[index] |= bit;
-            self.dirty_pages += u32::from(self.dirty_entries[slot.index()] == 0);
-            self.dirty_entries[slot.index()] += 1;
+        let bits = &mut self.dirty[index];
+        let was_dirty = *bits & bit != 0;
+        *bits |= bit;
+        if !was_dirty {
+            let page = &mut self.pages[slot.index()];
+            self.dirty_pages += u32::from(page.dirty_entries == 0);
+            page.dirty_entries += 1;
+            if self.defers {
+                return Known::AsOnFlash;
+            }
         }
-        if is_here { Known::Entry(unpack(before).map(Ppn)) } else { Known::AsOnFlash }
+        Known::Entry(unpack(before).map(Ppn))
     }
 
     #[inline]
     fn clean(&mut self, lpn: Lpn) {
-        if let Some((slot, _, (index, bit))) = self.place(lpn)
-            && self.dirty[index] & bit != 0
-        {
+        let Some((slot, place)) = self.place(lpn) else { return };
+        let (index, bit) = self.bit(slot, place);
+        if self.dirty[index] & bit != 0 {
             self.dirty[index] &= !bit;
-            self.dirty_entries[slot.index()] -= 1;
-            self.dirty_pages -= u32::from(self.dirty_entries[slot.index()] == 0);
+            self.cleaned(slot, 1);
         }
     }
 
+    #[inline]
     fn clean_places(&mut self, first: Lpn, places: impl Iterator<Item = u32>) {
         let Some(slot) = self.find(self.by_page.quotient(first.0)) else { return };
         let bits = self.bits(slot);
@@ -333,8 +382,9 @@ impl MapCache for MapPages {
             cleaned += u32::from(*word & bit != 0);
             *word &= !bit;
         }
-        self.dirty_entries[slot.index()] -= cleaned;
-        self.dirty_pages -= u32::from(cleaned > 0 && self.dirty_entries[slot.index()] == 0);
+        if cleaned > 0 {
+            self.cleaned(slot, cleaned);
+        }
     }
 
     fn changed(&self) -> impl Iterator<Item = (Lpn, Option<Ppn>)> + '_ {

@@ -24,6 +24,8 @@ fn a_page_in_memory_knows_its_entries_and_which_of_them_flash_does_not() {
     pages.change(lpn, Some(Ppn(8)));
     assert_eq!(pages.changed().collect::<Vec<_>>(), [(lpn, Some(Ppn(8)))]);
     assert_eq!((pages.dirty_entries(slot), pages.words(slot)[65]), (1, 9));
+    let known = [64, 65].map(|place| pages.look_at(slot, place));
+    assert_eq!(known, [None, Some(Ppn(8))].map(Known::Entry));
     let first = |from, end| pages.first_dirty(from..end);
     assert_eq!([first(0, lpn.0), first(0, lpn.0 + 1)], [None, Some(lpn)]);
     assert_eq!([first(lpn.0, 3 * entries), first(lpn.0 + 1, 3 * entries)], [Some(lpn), None]);
@@ -137,6 +139,8 @@ fn pages_that_defer_to_flash_know_what_has_changed() {
         let known = copies.entry(lpn).filter(|_| copies.is_dirty(lpn));
         let look = known.map_or(Known::AsOnFlash, Known::Entry);
         assert_eq!((pages.entry(lpn), pages.look(lpn)), (known, look));
+        let slot = pages.find(lpn.0 / entries).expect("the page is in memory");
+        assert_eq!(pages.look_at(slot, lpn.0 % entries), look);
         let first = lpn.0 / entries * entries;
         let mut told = Vec::new();
         pages.each_dirty(first..first + entries, |lpn, ppn, _| told.push((lpn, ppn)));
