@@ -93,7 +93,7 @@ pub struct Latte {
 
 impl Latte {
     /// The group was accessed now.
-    #[inline]
+    #[inline(always)]
     fn touch(&mut self, board: &mut Board, group: Slot) {
         self.groups.renew(group);
         board.event(Event::LatteOps, 1);
@@ -133,6 +133,7 @@ impl Pruning for Latte {
         Latte { groups: SlotLists::new(maps), accessed: zeroed(maps as usize) }
     }
 
+    #[inline]
     fn loaded(&mut self, board: &mut Board, map: Slot) {
         self.accessed[map.index()] = 0;
         self.groups.push(0, map);
@@ -143,7 +144,7 @@ impl Pruning for Latte {
         self.touch(board, map);
     }
 
-    #[inline]
+    #[inline(always)]
     fn used_data(&mut self, board: &mut Board, (map, offset): (Slot, u32), _: Slot) {
         self.touch(board, map);
         self.accessed[map.index()] = pack(Some(offset));
@@ -152,6 +153,7 @@ impl Pruning for Latte {
     #[inline]
     fn data_left(&mut self, _: Slot, _: Slot) {}
 
+    #[inline]
     fn map_left(&mut self, board: &mut Board, map: Slot) {
         self.groups.remove(map);
         board.event(Event::LatteOps, 1);

@@ -100,14 +100,29 @@ impl HeldPages {
     #[inline]
     pub fn enter(&mut self, lpn: Lpn) -> (Slot, Moment) {
         assert!(!self.is_full(), "all {} frames are taken", self.frames());
-        let slot = Slot(self.free.pop().unwrap_or(self.used));
-        self.used = self.used.max(slot.0 + 1);
+        let ready = self.free_from();
+        (self.take(Held { lpn, ready, ..Held::default() }), ready)
+    }
+
+    /// When the frame is free that the next page takes; there must be one.
+    #[inline]
+    pub fn free_from(&self) -> Moment {
+        let slot = self.free.last().copied().unwrap_or(self.used);
+        self.frames[slot as usize].ready
+    }
+
+    /// A free frame takes a page with what is here of it; there must be one.
+    #[inline]
+    pub fn take(&mut self, held: Held) -> Slot {
+        let slot = self.free.pop().unwrap_or_else(|| {
+            self.used += 1;
+            self.used - 1
+        });
         self.held += 1;
-        self.slot_of[lpn.index()] = pack(Some(slot.0));
-        let free_from = self.frames[slot.index()].ready;
-        self.frames[slot.index()] =
-            Held { lpn, tag: Tag(0), sectors: 0, dirty: false, ready: free_from };
-        (slot, free_from)
+        self.dirty += u32::from(held.dirty);
+        self.slot_of[held.lpn.index()] = pack(Some(slot));
+        self.frames[slot as usize] = held;
+        Slot(slot)
     }
 
     /// The host wrote sectors of the page in a frame; they are there at `ready`.
@@ -155,7 +170,7 @@ impl HeldPages {
         let held = &mut self.frames[slot.index()];
         self.slot_of[held.lpn.index()] = 0;
         self.dirty -= u32::from(held.dirty);
-        *held = Held { ready: ready.into(), ..Held::default() };
+        held.ready = ready.into();
         self.held -= 1;
         self.free.push(slot.0);
     }
@@ -195,6 +210,9 @@ impl HeldPages {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use ftlab_flash::board::Board;
+    use ftlab_flash::board::when::When;
+    use ftlab_flash::meter::Cause;
     use ftlab_flash::settings::Groups as _;
 
     /// The share 1/512 of a device, between 32 KiB and 64 MiB.
@@ -246,6 +264,30 @@ mod tests {
         pages.self_check().expect("sound");
         pages.leave(one, Moment::START);
         assert_eq!((pages.dirty(), pages.len()), (0, 1));
+        pages.self_check().expect("sound");
+    }
+
+    /// Of three frames the third was never used; the first two come free again, one after the
+    /// other, and the first one later in time.
+    #[test]
+    fn a_page_takes_the_frame_that_came_free_last_with_what_is_here_of_it() {
+        let mut config = SharedSettings::default();
+        config.device.blocks_per_plane = 64;
+        let mut board = Board::new(&config, 1, 8);
+        let read = board.read_implicit(0, Cause::Translate, When::START).expect("nothing fails");
+        let (later, start) = (Moment::from(read), Moment::START);
+        assert!(later > start, "a read takes its time");
+        let mut pages = HeldPages::new(3, 10);
+        let page = |lpn| Held { lpn: Lpn(lpn), tag: Tag(lpn), dirty: true, ..Held::default() };
+        let [one, two] = [3, 5].map(|lpn| pages.take(page(lpn)));
+        assert_eq!((pages.len(), pages.dirty(), pages.get(two).tag), (2, 2, Tag(5)));
+        assert_eq!(pages.free_from(), start, "no page was in the third");
+        for (slot, ready) in [(two, start), (one, later)] {
+            pages.leave(slot, ready);
+            assert_eq!(pages.free_from(), ready);
+        }
+        assert_eq!(pages.take(Held { dirty: false, ..page(7) }), one);
+        assert_eq!((pages.free_from(), pages.dirty(), pages.find(Lpn(3))), (start, 0, None));
         pages.self_check().expect("sound");
     }
 }

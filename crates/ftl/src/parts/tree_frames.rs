@@ -18,6 +18,15 @@ struct Place {
     offset: u32,
 }
 
+/// Of 64 pages of a group, one bit each.
+#[derive(Clone, Copy, Debug, FromZeros)]
+struct Marks {
+    /// The page is cached.
+    cached: u64,
+    /// It is newer than flash.
+    newer: u64,
+}
+
 /// Cached translation pages (CTP) and cached data pages (CDP).
 ///
 /// A data page only lies here while the translation page with its entry does. The entry goes on
@@ -31,11 +40,8 @@ pub struct Frames {
     places: Vec<Place>,
     /// Data pages that are newer than flash, by their last write.
     dirty: SlotLists<1>,
-    /// One bit per page that a cached translation page tells the place of: that data page is
-    /// cached.
-    bits: Vec<u64>,
-    /// The same for data pages that are newer than flash.
-    changed: Vec<u64>,
+    /// Of the pages that each cached translation page tells the place of.
+    marks: Vec<Marks>,
     /// Cached data pages per cached translation page.
     children: Vec<u32>,
     words_per_map: usize,
@@ -75,8 +81,7 @@ impl Frames {
             data: HeldPages::new(data, geometry.logical_pages),
             places: zeroed(data as usize),
             dirty: SlotLists::new(data),
-            bits: zeroed(slots as usize * words_per_map),
-            changed: zeroed(slots as usize * words_per_map),
+            marks: zeroed(slots as usize * words_per_map),
             children: zeroed(slots as usize),
             words_per_map,
             pages_per_map,
@@ -156,16 +161,15 @@ impl Frames {
     pub fn first_child(&self, map: Slot, last: Option<u32>) -> Option<u32> {
         let last = last.filter(|&offset| {
             let (word, bit) = self.bit(map, offset);
-            self.bits[word] & bit != 0
+            self.marks[word].cached & bit != 0
         });
         if self.children(map) <= u32::from(last.is_some()) {
             return last;
         }
-        let from = map.index() * self.words_per_map;
-        let words = &self.bits[from..from + self.words_per_map];
+        let words = self.marks(map);
         let first = |from: usize| {
-            let index = from + words[from..].iter().position(|&word| word != 0)?;
-            Some((index, words[index]))
+            let index = from + words[from..].iter().position(|word| word.cached != 0)?;
+            Some((index, words[index].cached))
         };
         let (mut index, mut word) = first(0)?;
         if let Some(last) = last.filter(|&last| last as usize / 64 == index) {
@@ -179,14 +183,20 @@ impl Frames {
 
     /// The first cached data page of a group at a place or behind it that is newer than flash.
     pub fn next_dirty(&self, map: Slot, from: u32) -> Option<u32> {
-        let first = map.index() * self.words_per_map;
-        let words = &self.changed[first..first + self.words_per_map];
+        let words = self.marks(map);
         let begin = from as usize / 64;
         (begin..self.words_per_map).find_map(|index| {
             let below = if index == begin { (1 << (from % 64)) - 1 } else { 0 };
-            let left = words[index] & !below;
+            let left = words[index].newer & !below;
             (left != 0).then(|| index as u32 * 64 + left.trailing_zeros())
         })
+    }
+
+    /// The marks of a group.
+    #[inline]
+    fn marks(&self, map: Slot) -> &[Marks] {
+        let first = map.index() * self.words_per_map;
+        &self.marks[first..first + self.words_per_map]
     }
 
     #[inline]
@@ -194,18 +204,58 @@ impl Frames {
         (map.index() * self.words_per_map + offset as usize / 64, 1 << (offset % 64))
     }
 
-    /// A data page takes a frame, empty, that is free from the returned moment on; there must be
-    /// room. Its translation page is `map`.
-    #[inline(always)]
-    pub fn enter(&mut self, lpn: Lpn, map: Slot) -> (Slot, Moment) {
+    /// Place of a page in its group, which is that of `map`.
+    #[inline]
+    pub fn offset_below(&self, lpn: Lpn, map: Slot) -> u32 {
         let offset = lpn.0.wrapping_sub(self.maps.part(map) * self.pages_per_map);
         assert!(offset < self.pages_per_map, "page {lpn} hangs on another translation page");
-        let (word, bit) = self.bit(map, offset);
-        self.bits[word] |= bit;
-        self.children[map.index()] += 1;
+        offset
+    }
+
+    /// When the frame is free that the next data page takes; there must be room.
+    #[inline]
+    pub fn free_from(&self) -> Moment {
+        self.data.free_from()
+    }
+
+    /// A data page takes a frame, empty, that is free from the returned moment on; there must be
+    /// room. Its translation page is `map`.
+    pub fn enter(&mut self, lpn: Lpn, map: Slot) -> (Slot, Moment) {
         let (data, free_from) = self.data.enter(lpn);
-        self.places[data.index()] = Place { map: map.0, offset };
+        let (word, bit) = self.hang(data, map, self.offset_below(lpn, map));
+        self.marks[word].cached |= bit;
         (data, free_from)
+    }
+
+    /// The host writes sectors of a page, which takes a frame for that, where `old` is what flash
+    /// has of it, if that is here; there must be room. It hangs on `map`, at this place.
+    #[inline(always)]
+    pub fn enter_written(
+        &mut self,
+        lpn: Lpn,
+        (map, offset): (Slot, u32),
+        old: Option<Tag>,
+        (tag, sectors): (Tag, u64),
+        ready: When,
+    ) -> Slot {
+        let (before, here) = old.map_or((Tag(0), 0), |old| (old, u64::MAX));
+        let tag = self.version((before, here), (tag, sectors));
+        let sectors = here | sectors;
+        let data = self.data.take(Held { lpn, tag, sectors, dirty: true, ready: ready.into() });
+        self.dirty.push(0, data);
+        let (word, bit) = self.hang(data, map, offset);
+        let marks = &mut self.marks[word];
+        marks.cached |= bit;
+        marks.newer |= bit;
+        data
+    }
+
+    /// A data page that has just taken a frame hangs on a translation page; its bit there.
+    #[inline(always)]
+    fn hang(&mut self, data: Slot, map: Slot, offset: u32) -> (usize, u64) {
+        self.children[map.index()] += 1;
+        self.places[data.index()] = Place { map: map.0, offset };
+        self.bit(map, offset)
     }
 
     /// An empty frame takes what flash holds of its page.
@@ -214,28 +264,25 @@ impl Frames {
         self.data.fill(data, tag, ready);
     }
 
-    /// The host writes a cached data page: where what must stay of it cannot be read, the page
-    /// remains lost as a whole.
-    #[inline(always)]
+    /// The host writes sectors of a cached data page.
     pub fn write(&mut self, data: Slot, tag: Tag, sectors: u64, ready: When) {
-        let stays = self.data.get(data).sectors & !sectors & self.all_sectors;
-        let lost = self.data.get(data).tag == Tag::UNREADABLE && stays != 0;
-        let tag = if lost { Tag::UNREADABLE } else { tag };
+        let Held { tag: before, sectors: here, dirty, .. } = *self.data.get(data);
+        let tag = self.version((before, here), (tag, sectors));
         self.data.write(data, tag, sectors, ready);
-        self.forget_change(data);
+        if dirty {
+            return self.dirty.renew(data);
+        }
         self.dirty.push(0, data);
         let (word, bit) = self.bit_of(data);
-        self.changed[word] |= bit;
+        self.marks[word].newer |= bit;
     }
 
-    /// A cached data page is not newer than flash any more, or leaves.
-    #[inline]
-    fn forget_change(&mut self, data: Slot) {
-        if self.dirty.list_of(data).is_some() {
-            self.dirty.remove(data);
-            let (word, bit) = self.bit_of(data);
-            self.changed[word] &= !bit;
-        }
+    /// The version of a page of which sectors are written: where what must stay of it cannot be
+    /// read, the page remains lost as a whole.
+    #[inline(always)]
+    fn version(&self, (before, here): (Tag, u64), (tag, sectors): (Tag, u64)) -> Tag {
+        let stays = here & !sectors & self.all_sectors;
+        if before == Tag::UNREADABLE && stays != 0 { before } else { tag }
     }
 
     /// The bit of a cached data page.
@@ -246,21 +293,29 @@ impl Frames {
     }
 
     /// Flash holds a cached data page now.
-    #[inline]
     pub fn written_out(&mut self, data: Slot) {
-        self.forget_change(data);
+        if self.data.get(data).dirty {
+            self.dirty.remove(data);
+            let (word, bit) = self.bit_of(data);
+            self.marks[word].newer &= !bit;
+        }
         self.data.clean(data);
     }
 
-    /// A data page leaves.
+    /// A data page leaves, newer than flash or not; the translation page that it hung on.
     #[inline(always)]
-    pub fn leave(&mut self, data: Slot, ready: When) {
+    pub fn leave(&mut self, data: Slot, ready: When) -> Slot {
         let (map, offset) = self.parent(data);
-        let (word, bit) = self.bit(map, offset);
-        self.bits[word] &= !bit;
         self.children[map.index()] -= 1;
-        self.forget_change(data);
+        let (word, bit) = self.bit(map, offset);
+        let marks = &mut self.marks[word];
+        marks.cached &= !bit;
+        marks.newer &= !bit;
+        if self.data.get(data).dirty {
+            self.dirty.remove(data);
+        }
         self.data.leave(data, ready);
+        map
     }
 
     /// The data page newer than flash that was written longest ago.
@@ -276,7 +331,7 @@ impl Frames {
     /// Whether counts, bits and pages agree.
     pub fn self_check(&self) -> Result<(), String> {
         self.data.self_check()?;
-        let bits: u32 = self.bits.iter().map(|word| word.count_ones()).sum();
+        let bits: u32 = self.marks.iter().map(|word| word.cached.count_ones()).sum();
         if bits != self.data.len() || self.children.iter().sum::<u32>() != bits {
             return Err(format!(
                 "{bits} entries say that their page is cached, {}",
@@ -293,14 +348,14 @@ impl Frames {
                 return Err(format!("page {} hangs on {:?}", held.lpn, self.parent(data)));
             }
             let (word, bit) = self.bit(map, place.1);
-            if self.bits[word] & bit == 0 {
+            if self.marks[word].cached & bit == 0 {
                 return Err(format!("page {} is cached, its entry does not say so", held.lpn));
             }
-            if (self.changed[word] & bit != 0) != held.dirty {
+            if (self.marks[word].newer & bit != 0) != held.dirty {
                 return Err(format!("page {} has the wrong mark of a change", held.lpn));
             }
         }
-        let marks: u32 = self.changed.iter().map(|word| word.count_ones()).sum();
+        let marks: u32 = self.marks.iter().map(|word| word.newer.count_ones()).sum();
         if self.dirty.len(0) != self.data.dirty() || marks != self.data.dirty() {
             return Err(format!("{} changed pages are listed", self.dirty.len(0)));
         }

@@ -55,6 +55,7 @@ pub struct PageTree<P, B> {
     frames: u32,
     step_time: Nanos,
     all_sectors: u64,
+    sectors_per_page: u32,
     /// Memory outlives a power cut.
     nonvolatile: bool,
     sequential: RequestSize,
@@ -77,6 +78,7 @@ impl<P: Pruning, B: TreeBase> PageTree<P, B> {
             frames: frames::<P>(config),
             step_time: (settings.lru_cost_us * 1000.0).round() as Nanos,
             all_sectors: board.geometry().all_sectors(),
+            sectors_per_page: board.geometry().all_sectors().count_ones(),
             nonvolatile: config.device.ram_nonvolatile,
             sequential: RequestSize::new(settings.seq_pages, SizeRule::Above, false),
             working: None,
@@ -108,17 +110,17 @@ impl<P: Pruning, B: TreeBase> PageTree<P, B> {
         self.held().pages() - u32::from(self.working.is_some())
     }
 
-    /// Frames of each kind have changed, which [`Levels::tell`] tells once for all that a page did.
+    /// Tells of frames of each kind where they have changed: once for all that a page did.
     #[inline]
-    fn note_levels(&mut self) {
-        self.levels.note(self.base.frames());
+    fn tell_levels(&mut self, board: &mut Board) {
+        self.levels.tell(board, self.base.frames());
     }
 
     /// Serves a page, and tells of the frames then.
     #[inline]
     fn serve<T>(&mut self, board: &mut Board, page: impl FnOnce(&mut Self, &mut Board) -> T) -> T {
         let served = page(self, board);
-        self.levels.tell(board);
+        self.tell_levels(board);
         served
     }
 
@@ -131,15 +133,13 @@ impl<P: Pruning, B: TreeBase> PageTree<P, B> {
         // Steps; in case C (neither page is cached) the translation page is loaded.
         let (map, known) = self.translate(board, io.lpn, true, after)?;
         board.event(Event::BufferLookups, 1);
-        let (data, ready) = match self.held().find(io.lpn) {
-            // Case A: the data page is cached too.
-            Some(data) => {
-                board.event(Event::BufferHits, 1);
-                (data, known.waits_for_buffer(self.held().get(data).ready))
-            }
-            // Cases B and C: it takes a frame, and is loaded first.
-            None => self.load(board, io, map, known)?,
+        // Cases B and C: the data page takes a frame, and is loaded first.
+        let Some(data) = self.held().find(io.lpn) else {
+            return self.write_loaded(board, io, map, known);
         };
+        // Case A: it is cached too.
+        board.event(Event::BufferHits, 1);
+        let ready = known.waits_for_buffer(self.held().get(data).ready);
         let parent = self.held().parent(data);
         self.order.used_data(board, parent, data);
         // Step A-3: the data goes to the data page.
@@ -212,7 +212,7 @@ impl<P: Pruning, B: TreeBase> PageTree<P, B> {
     }
 
     /// Makes sure that the translation page of an entry is cached: where, and when it is there.
-    #[inline]
+    #[inline(always)]
     fn translate(
         &mut self,
         board: &mut Board,
@@ -241,7 +241,7 @@ impl<P: Pruning, B: TreeBase> PageTree<P, B> {
         let free = self.take_frame(board, None, after)?;
         let (map, loaded) = self.load_map(board, part, free)?;
         self.order.loaded(board, map);
-        self.note_levels();
+        self.levels.note();
         Ok((map, loaded))
     }
 
@@ -257,21 +257,22 @@ impl<P: Pruning, B: TreeBase> PageTree<P, B> {
         Ok((self.base.admit(board, part, loaded), loaded))
     }
 
-    /// Steps B-3 and C-4: a data page that is written takes a frame, with the version on flash.
+    /// Steps B-3 and C-4: a data page takes a frame, with the version on flash. Then it is written.
     #[inline]
-    fn load(
+    fn write_loaded(
         &mut self,
         board: &mut Board,
         io: &PageIo,
         map: Slot,
         known: When,
-    ) -> Result<(Slot, When), Fault> {
+    ) -> Result<When, Fault> {
         let free = self.take_frame(board, Some(map), known)?;
+        let place = (map, self.held().offset_below(io.lpn, map));
         let wanted = self.settings.load_on_full_write || self.base.needs_old(io);
         let unwritten = self.settings.load_unwritten;
         // Looked up after the eviction: a collection may have moved the page.
         let (free, old) = match wanted || unwritten {
-            true => self.base.search(board, io.lpn, free)?,
+            true => self.base.search_at(board, place, io.lpn, free)?,
             false => (free, None),
         };
         let loaded = match old {
@@ -279,17 +280,17 @@ impl<P: Pruning, B: TreeBase> PageTree<P, B> {
             None if unwritten => Some((board.fetch_unwritten(io.lpn, free)?, Tag(0))),
             _ => None,
         };
-        let (data, free_from) = self.held_mut().enter(io.lpn, map);
+        let free_from = self.held().free_from();
         let ready = match loaded {
-            Some((read, tag)) => {
-                let here = board.ram_pages(RamWork::Data, 1, read.waits_for_buffer(free_from));
-                self.held_mut().fill(data, tag, here);
-                here
-            }
+            Some((read, _)) => board.ram_pages(RamWork::Data, 1, read.waits_for_buffer(free_from)),
             None => free.waits_for_buffer(free_from),
         };
-        self.note_levels();
-        Ok((data, ready))
+        let done = board.ram_pages(RamWork::Data, 1, ready);
+        let (old, new) = (loaded.map(|(_, tag)| tag), (io.data, io.sectors));
+        let data = self.held_mut().enter_written(io.lpn, place, old, new, done);
+        self.order.used_data(board, place, data);
+        self.levels.note();
+        Ok(done)
     }
 
     /// Sees to it that a frame is free; from when on.
@@ -343,7 +344,7 @@ impl<P: Pruning, B: TreeBase> PageTree<P, B> {
     fn evict_data(&mut self, board: &mut Board, lpn: Lpn, after: When) -> Result<When, Fault> {
         let data = self.held().find(lpn).expect("the victim is cached");
         let done = if self.held().get(data).dirty {
-            self.write_out(board, data, after)?
+            self.program(board, data, after)?
         } else {
             board.event(Event::BufferCleanDrops, 1);
             after
@@ -352,32 +353,43 @@ impl<P: Pruning, B: TreeBase> PageTree<P, B> {
         Ok(done)
     }
 
-    /// Programs a cached data page; its entry, which is cached, follows. The page stays.
-    #[inline(always)]
+    /// Writes a cached data page, which stays.
     fn write_out(&mut self, board: &mut Board, data: Slot, after: When) -> Result<When, Fault> {
+        let done = self.program(board, data, after)?;
+        self.held_mut().written_out(data);
+        Ok(done)
+    }
+
+    /// Programs a cached data page; its entry, which is cached, follows.
+    #[inline(always)]
+    fn program(&mut self, board: &mut Board, data: Slot, after: When) -> Result<When, Fault> {
         let Held { lpn, tag, sectors, ready, .. } = *self.held().get(data);
         let sectors = sectors & self.all_sectors;
         let request = RequestShape {
             first_lpn: lpn,
             pages: 1,
             index: 0,
-            sectors: sectors.count_ones(),
+            sectors: self.count(sectors),
             hint: None,
         };
         let io = PageIo { lpn, sectors, cause: Cause::Host, data: tag, request };
         let done = self.base.write(board, &io, after.waits_for_buffer(ready))?;
         board.event(Event::BufferFlushes, 1);
-        self.held_mut().written_out(data);
         self.written = self.written.join(done);
         Ok(done)
     }
 
+    /// How many sectors of a page these are; nearly always all of them.
+    #[inline(always)]
+    fn count(&self, sectors: u64) -> u32 {
+        if sectors == self.all_sectors { self.sectors_per_page } else { sectors.count_ones() }
+    }
+
     #[inline(always)]
     fn drop_data(&mut self, data: Slot, free: When) {
-        let (map, _) = self.held().parent(data);
-        self.held_mut().leave(data, free);
+        let map = self.held_mut().leave(data, free);
         self.order.data_left(map, data);
-        self.note_levels();
+        self.levels.note();
     }
 
     #[inline(always)]
@@ -391,7 +403,7 @@ impl<P: Pruning, B: TreeBase> PageTree<P, B> {
         board.event(if changed { Event::EvictDirty } else { Event::EvictClean }, 1);
         self.held_mut().maps.remove(map);
         self.order.map_left(board, map);
-        self.note_levels();
+        self.levels.note();
         Ok(done)
     }
 

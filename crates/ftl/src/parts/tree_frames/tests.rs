@@ -107,6 +107,39 @@ fn a_part_of_a_lost_page_is_lost() {
     assert_eq!(tags, [Tag::UNREADABLE, Tag(6), Tag(7)]);
 }
 
+/// Page 261, the sixth of its group, of which one sector is written, or both. With what flash has of
+/// it all of it is here; a part of a lost page is lost.
+#[test]
+fn a_page_that_is_written_takes_a_frame_with_what_flash_has_of_it() {
+    let (mut frames, [one, _], [_, second, _]) = three();
+    frames.write(second, Tag(3), 0b01, When::START);
+    let (here, lost) = (u64::MAX, Tag::UNREADABLE);
+    for (old, new, known) in [
+        (None, (Tag(5), 0b01), (Tag(5), 0b01)),
+        (Some(Tag(4)), (Tag(6), 0b10), (Tag(6), here)),
+        (Some(lost), (Tag(7), 0b01), (lost, here)),
+        (Some(lost), (Tag(8), 0b11), (Tag(8), here)),
+    ] {
+        assert_eq!(frames.free_from(), Moment::START);
+        let offset = frames.offset_below(Lpn(261), one);
+        let data = frames.enter_written(Lpn(261), (one, offset), old, new, When::START);
+        let held = *frames.get(data);
+        assert_eq!((held.lpn, (held.tag, held.sectors), held.dirty), (Lpn(261), known, true));
+        assert_eq!((frames.parent(data), frames.children(one)), ((one, 5), 3));
+        assert_eq!((frames.next_dirty(one, 0), frames.oldest_dirty()), (Some(5), Some(second)));
+        frames.self_check().expect("sound");
+        assert_eq!(frames.leave(data, When::START), one);
+        frames.self_check().expect("sound");
+    }
+}
+
+#[test]
+#[should_panic(expected = "page 512 hangs on another translation page")]
+fn a_page_has_no_place_below_another_translation_page() {
+    let (frames, [one, _], _) = three();
+    let _ = frames.offset_below(Lpn(512), one);
+}
+
 /// Collection is handed what is newer here, with the sectors that are here.
 #[test]
 fn collection_takes_what_is_newer_here() {

@@ -40,6 +40,17 @@ pub trait TreeBase: 'static {
         lpn: Lpn,
         known: When,
     ) -> Result<(When, Option<Ppn>), Fault>;
+    /// The same of a page whose entry is at a place of a map page in a frame.
+    #[inline]
+    fn search_at(
+        &self,
+        board: &mut Board,
+        _place: (Slot, u32),
+        lpn: Lpn,
+        known: When,
+    ) -> Result<(When, Option<Ppn>), Fault> {
+        self.search(board, lpn, known)
+    }
     /// Writes a page.
     fn write(&mut self, board: &mut Board, io: &PageIo, known: When) -> Result<When, Fault>;
     /// Forgets a page.

@@ -67,7 +67,11 @@ impl<P: Pruning, B: TreeBase> PageTree<P, B> {
         // It leaves when its successor is on flash: a cut before that finds it where it was.
         let done = self.base.write(board, &merged, known.waits_for_buffer(ready))?;
         match self.settings.bypass_invalidate {
-            BypassCopy::Drop => self.drop_data(data, done),
+            BypassCopy::Drop => {
+                self.drop_data(data, done);
+                // Now, while a working page counts as well.
+                self.tell_levels(board);
+            }
             BypassCopy::Update => {
                 let parent = self.held().parent(data);
                 self.order.used_data(board, parent, data);
@@ -136,6 +140,8 @@ impl<P: Pruning, B: TreeBase> PageTree<P, B> {
         while self.used() > self.frames {
             when = self.evict(board, None, when)?;
         }
+        // Before the working page counts as well.
+        self.tell_levels(board);
         let (_, loaded) = self.load_map(board, part, when)?;
         self.working = Some(part);
         Ok(loaded)

@@ -11,6 +11,7 @@ use ftlab_flash::request::PageIo;
 use ftlab_flash::units::{Lpn, Ppn};
 use ftlab_ftl::answers::Room;
 use ftlab_ftl::parts::demand_mapped::{DemandMapped, Needs};
+use ftlab_ftl::parts::map_cache::Known;
 use ftlab_ftl::parts::map_recovery::Survivor;
 use ftlab_ftl::parts::slots::Slot;
 
@@ -78,6 +79,21 @@ impl TreeBase for OverPages {
     ) -> Result<(When, Option<Ppn>), Fault> {
         // A map page without a frame was read for this page alone.
         Ok((known, self.map.current(board, lpn)))
+    }
+
+    #[inline(always)]
+    fn search_at(
+        &self,
+        board: &mut Board,
+        (map, offset): (Slot, u32),
+        lpn: Lpn,
+        known: When,
+    ) -> Result<(When, Option<Ppn>), Fault> {
+        let entry = match self.map.cache.maps.look_at(map, offset) {
+            Known::Entry(entry) => entry,
+            Known::AsOnFlash | Known::No => self.map.translation.entry(board, lpn),
+        };
+        Ok((known, entry))
     }
 
     #[inline(always)]

@@ -57,8 +57,8 @@ impl<P: Pruning, B: TreeBase> PageTree<P, B> {
             let parent = self.held().parent(slot);
             self.order.used_data(board, parent, slot);
         }
-        self.note_levels();
-        self.levels.tell(board);
+        self.levels.note();
+        self.tell_levels(board);
         // Counted once, by the recovery that gets through.
         board.event(Event::LostBufferedPages, lost);
     }
