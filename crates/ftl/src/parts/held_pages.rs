@@ -36,10 +36,8 @@ pub struct HeldPages {
     /// Frame of each logical page, plus one.
     slot_of: Vec<u32>,
     frames: Vec<Held>,
-    /// Frames that held a page and are free again.
+    /// Frames without a page; the last one is taken next.
     free: Vec<u32>,
-    /// Frames that were ever used.
-    used: u32,
     /// Pages that are here.
     held: u32,
     dirty: u32,
@@ -51,8 +49,7 @@ impl HeldPages {
         HeldPages {
             slot_of: zeroed(logical_pages as usize),
             frames: vec![Held::default(); frames as usize],
-            free: Vec::with_capacity(frames as usize),
-            used: 0,
+            free: (0..frames).rev().collect(),
             held: 0,
             dirty: 0,
         }
@@ -107,17 +104,14 @@ impl HeldPages {
     /// When the frame is free that the next page takes; there must be one.
     #[inline]
     pub fn free_from(&self) -> Moment {
-        let slot = self.free.last().copied().unwrap_or(self.used);
-        self.frames[slot as usize].ready
+        let slot = self.free.last().expect("a frame is free");
+        self.frames[*slot as usize].ready
     }
 
     /// A free frame takes a page with what is here of it; there must be one.
     #[inline]
     pub fn take(&mut self, held: Held) -> Slot {
-        let slot = self.free.pop().unwrap_or_else(|| {
-            self.used += 1;
-            self.used - 1
-        });
+        let slot = self.free.pop().expect("a frame is free");
         self.held += 1;
         self.dirty += u32::from(held.dirty);
         self.slot_of[held.lpn.index()] = pack(Some(slot));
@@ -182,7 +176,7 @@ impl HeldPages {
 
     /// The frames that hold a page.
     pub fn all(&self) -> impl Iterator<Item = Slot> + '_ {
-        (0..self.used).map(Slot).filter(|&slot| self.holds(slot))
+        (0..self.frames()).map(Slot).filter(|&slot| self.holds(slot))
     }
 
     /// Whether the counts agree with the frames.
@@ -195,10 +189,10 @@ impl HeldPages {
                 self.held, self.dirty
             ));
         }
-        if self.held + self.free.len() as u32 != self.used {
+        if self.held + self.free.len() as u32 != self.frames() {
             return Err(format!(
-                "{} frames of the buffer were used, {} hold a page and {} are free",
-                self.used,
+                "of {} frames of the buffer {} hold a page and {} are free",
+                self.frames(),
                 self.held,
                 self.free.len()
             ));

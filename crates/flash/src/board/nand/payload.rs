@@ -180,7 +180,7 @@ impl Nand {
     }
 
     /// One of them.
-    #[inline(always)]
+    #[inline]
     pub fn payload_word(&self, ppn: Ppn, place: u32) -> u32 {
         self.payloads.word(self.slot_of(ppn), place)
     }
