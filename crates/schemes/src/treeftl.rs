@@ -169,7 +169,7 @@ impl Pruning for Latte {
         // Rule 2: its CDP with the smallest offset, the one accessed last at the end.
         let last = unpack(self.accessed[map.index()]);
         match frames.first_child(map, last) {
-            Some(offset) => (Leaf::Data(frames.lpn(map, offset)), compared),
+            Some(offset) => (Leaf::Data(map, offset), compared),
             // Rule 3: a group without CDP gives up its CTP.
             None => (Leaf::Map(map), compared),
         }

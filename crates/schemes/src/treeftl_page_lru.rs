@@ -185,7 +185,8 @@ impl Pruning for PageLru {
         let map_used = map.map_or(u64::MAX, |map| self.map_used[map.index()]);
         match self.data.oldest(0) {
             Some(data) if self.data_used[data.index()] < map_used => {
-                (Leaf::Data(frames.get(data).lpn), compared)
+                let (map, offset) = frames.parent(data);
+                (Leaf::Data(map, offset), compared)
             }
             _ => (Leaf::Map(map.expect("two frames hold more than one page in use")), compared),
         }

@@ -11,13 +11,6 @@ use ftlab_flash::board::when::{Moment, When};
 use ftlab_flash::units::{Divisor, Lpn, Ppn, Tag, zeroed};
 use zerocopy::FromZeros;
 
-/// Where a cached data page hangs.
-#[derive(Clone, Copy, Debug, FromZeros)]
-struct Place {
-    map: u32,
-    offset: u32,
-}
-
 /// Of 64 pages of a group, one bit each.
 #[derive(Clone, Copy, Debug, FromZeros)]
 struct Marks {
@@ -36,8 +29,6 @@ pub struct Frames {
     /// The translation pages.
     pub maps: MapPages,
     data: HeldPages,
-    /// Of each data page: the translation page above it, and the place of its entry there.
-    places: Vec<Place>,
     /// Data pages that are newer than flash, by their last write.
     dirty: SlotLists<1>,
     /// Of the pages that each cached translation page tells the place of.
@@ -79,7 +70,6 @@ impl Frames {
         Frames {
             maps,
             data: HeldPages::new(data, geometry.logical_pages),
-            places: zeroed(data as usize),
             dirty: SlotLists::new(data),
             marks: zeroed(slots as usize * words_per_map),
             children: zeroed(slots as usize),
@@ -123,8 +113,8 @@ impl Frames {
     /// The translation page above a cached data page, and the place of its entry there.
     #[inline]
     pub fn parent(&self, data: Slot) -> (Slot, u32) {
-        let Place { map, offset } = self.places[data.index()];
-        (Slot(map), offset)
+        let (part, offset) = self.by_group.both(self.get(data).lpn.0);
+        (self.maps.find(part).expect("a data page hangs on its translation page"), offset)
     }
 
     /// The translation page that tells the place of a page.
@@ -221,10 +211,10 @@ impl Frames {
     /// A data page takes a frame, empty, that is free from the returned moment on; there must be
     /// room. Its translation page is `map`.
     pub fn enter(&mut self, lpn: Lpn, map: Slot) -> (Slot, Moment) {
-        let (data, free_from) = self.data.enter(lpn);
-        let (word, bit) = self.hang(data, map, self.offset_below(lpn, map));
+        let (word, bit) = self.bit(map, self.offset_below(lpn, map));
+        self.children[map.index()] += 1;
         self.marks[word].cached |= bit;
-        (data, free_from)
+        self.data.enter(lpn)
     }
 
     /// The host writes sectors of a page, which takes a frame for that, where `old` is what flash
@@ -243,19 +233,12 @@ impl Frames {
         let sectors = here | sectors;
         let data = self.data.take(Held { lpn, tag, sectors, dirty: true, ready: ready.into() });
         self.dirty.push(0, data);
-        let (word, bit) = self.hang(data, map, offset);
+        self.children[map.index()] += 1;
+        let (word, bit) = self.bit(map, offset);
         let marks = &mut self.marks[word];
         marks.cached |= bit;
         marks.newer |= bit;
         data
-    }
-
-    /// A data page that has just taken a frame hangs on a translation page; its bit there.
-    #[inline(always)]
-    fn hang(&mut self, data: Slot, map: Slot, offset: u32) -> (usize, u64) {
-        self.children[map.index()] += 1;
-        self.places[data.index()] = Place { map: map.0, offset };
-        self.bit(map, offset)
     }
 
     /// An empty frame takes what flash holds of its page.
@@ -303,9 +286,16 @@ impl Frames {
     }
 
     /// A data page leaves, newer than flash or not; the translation page that it hung on.
-    #[inline(always)]
     pub fn leave(&mut self, data: Slot, ready: When) -> Slot {
-        let (map, offset) = self.parent(data);
+        let place = self.parent(data);
+        self.leave_place(data, place, ready);
+        place.0
+    }
+
+    /// The same, its place being known.
+    #[inline(always)]
+    pub fn leave_place(&mut self, data: Slot, (map, offset): (Slot, u32), ready: When) {
+        debug_assert_eq!(self.parent(data), (map, offset));
         self.children[map.index()] -= 1;
         let (word, bit) = self.bit(map, offset);
         let marks = &mut self.marks[word];
@@ -315,7 +305,6 @@ impl Frames {
             self.dirty.remove(data);
         }
         self.data.leave(data, ready);
-        map
     }
 
     /// The data page newer than flash that was written longest ago.
@@ -343,11 +332,7 @@ impl Frames {
             let Some(map) = self.maps.find(self.part_of(held.lpn)) else {
                 return Err(format!("page {} is cached without its translation page", held.lpn));
             };
-            let place = (map, self.offset(held.lpn));
-            if self.parent(data) != place {
-                return Err(format!("page {} hangs on {:?}", held.lpn, self.parent(data)));
-            }
-            let (word, bit) = self.bit(map, place.1);
+            let (word, bit) = self.bit(map, self.offset(held.lpn));
             if self.marks[word].cached & bit == 0 {
                 return Err(format!("page {} is cached, its entry does not say so", held.lpn));
             }

@@ -11,6 +11,7 @@
 mod base;
 mod block_sizes;
 mod bypass;
+mod eviction;
 mod gaps;
 mod levels;
 mod over_blocks;
@@ -33,10 +34,10 @@ use levels::Levels;
 
 use crate::treeftl::settings::Config;
 use crate::treeftl::settings::{BypassMap, HitScope, TreeftlSettings};
+use ftlab_flash::board::Board;
 use ftlab_flash::board::nand::fault::Fault;
 use ftlab_flash::board::ram::RamWork;
 use ftlab_flash::board::when::When;
-use ftlab_flash::board::{Board, Search};
 use ftlab_flash::meter::{Cause, Event};
 use ftlab_flash::request::{PageIo, RequestShape};
 use ftlab_flash::units::{Lpn, Nanos, Tag};
@@ -140,8 +141,8 @@ impl<P: Pruning, B: TreeBase> PageTree<P, B> {
         // Case A: it is cached too.
         board.event(Event::BufferHits, 1);
         let ready = known.waits_for_buffer(self.held().get(data).ready);
-        let parent = self.held().parent(data);
-        self.order.used_data(board, parent, data);
+        let place = (map, self.held().offset_below(io.lpn, map));
+        self.order.used_data(board, place, data);
         // Step A-3: the data goes to the data page.
         let done = board.ram_pages(RamWork::Data, 1, ready);
         self.held_mut().write(data, io.data, io.sectors, done);
@@ -293,66 +294,6 @@ impl<P: Pruning, B: TreeBase> PageTree<P, B> {
         Ok(done)
     }
 
-    /// Sees to it that a frame is free; from when on.
-    #[inline]
-    fn take_frame(
-        &mut self,
-        board: &mut Board,
-        pinned: Option<Slot>,
-        after: When,
-    ) -> Result<When, Fault> {
-        let mut when = after;
-        while self.used() >= self.frames {
-            when = self.evict(board, pinned, when)?;
-        }
-        Ok(when)
-    }
-
-    /// One page leaves, by the scheme's order.
-    fn evict(
-        &mut self,
-        board: &mut Board,
-        pinned: Option<Slot>,
-        after: When,
-    ) -> Result<When, Fault> {
-        let (leaf, compared) = self.order.next(self.base.frames(), pinned);
-        let mut when = board.search_at(Search::Cached, compared, self.step_time, after);
-        match leaf {
-            Leaf::Data(lpn) => self.evict_data(board, lpn, when),
-            Leaf::Map(map) => {
-                // A branch is only pruned without leaves.
-                if self.held().children(map) > 0 {
-                    when = self.evict_leaves(board, map, when)?;
-                }
-                self.evict_map(board, map, when)
-            }
-        }
-    }
-
-    /// Every data page of a branch leaves.
-    #[cold]
-    fn evict_leaves(&mut self, board: &mut Board, map: Slot, after: When) -> Result<When, Fault> {
-        let mut when = after;
-        while let Some(offset) = self.held().first_child(map, None) {
-            let lpn = self.held().lpn(map, offset);
-            when = self.evict_data(board, lpn, when)?;
-        }
-        Ok(when)
-    }
-
-    #[inline(always)]
-    fn evict_data(&mut self, board: &mut Board, lpn: Lpn, after: When) -> Result<When, Fault> {
-        let data = self.held().find(lpn).expect("the victim is cached");
-        let done = if self.held().get(data).dirty {
-            self.program(board, data, after)?
-        } else {
-            board.event(Event::BufferCleanDrops, 1);
-            after
-        };
-        self.drop_data(data, done);
-        Ok(done)
-    }
-
     /// Writes a cached data page, which stays.
     fn write_out(&mut self, board: &mut Board, data: Slot, after: When) -> Result<When, Fault> {
         let done = self.program(board, data, after)?;
@@ -383,28 +324,6 @@ impl<P: Pruning, B: TreeBase> PageTree<P, B> {
     #[inline(always)]
     fn count(&self, sectors: u64) -> u32 {
         if sectors == self.all_sectors { self.sectors_per_page } else { sectors.count_ones() }
-    }
-
-    #[inline(always)]
-    fn drop_data(&mut self, data: Slot, free: When) {
-        let map = self.held_mut().leave(data, free);
-        self.order.data_left(map, data);
-        self.levels.note();
-    }
-
-    #[inline(always)]
-    fn evict_map(&mut self, board: &mut Board, map: Slot, after: When) -> Result<When, Fault> {
-        let changed = self.held().maps.dirty_entries(map) > 0;
-        let done = if changed || self.settings.flush_clean_ctp {
-            self.write_map(board, map, after)?
-        } else {
-            after
-        };
-        board.event(if changed { Event::EvictDirty } else { Event::EvictClean }, 1);
-        self.held_mut().maps.remove(map);
-        self.order.map_left(board, map);
-        self.levels.note();
-        Ok(done)
     }
 
     /// Programs a cached translation page, whose entries are all here.
@@ -441,6 +360,7 @@ impl<P: Pruning, B: TreeBase> PageTree<P, B> {
     }
 
     /// Where the newest version of a page is.
+    #[inline]
     fn find(&self, board: &Board, lpn: Lpn) -> Location {
         let held = self.held().find(lpn).map(|data| self.held().get(data));
         match held.filter(|held| held.dirty) {

@@ -83,6 +83,7 @@ pub trait TreeBase: 'static {
     }
 
     /// Where the newest version of a page is on flash.
+    #[inline]
     fn locate(&self, board: &Board, lpn: Lpn) -> Location {
         self.current(board, lpn).map_or(Location::Nowhere, Location::Flash)
     }

@@ -3,7 +3,6 @@
 use crate::treeftl::settings::Config;
 use ftlab_flash::board::Board;
 use ftlab_flash::memory::RamUse;
-use ftlab_flash::units::Lpn;
 use ftlab_ftl::parts::slots::Slot;
 use ftlab_ftl::parts::tree_frames::Frames;
 use ftlab_ftl::scheme::{Paper, Preset};
@@ -11,8 +10,8 @@ use ftlab_ftl::scheme::{Paper, Preset};
 /// A page that leaves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Leaf {
-    /// A data page.
-    Data(Lpn),
+    /// The data page whose entry is at this place of a translation page.
+    Data(Slot, u32),
     /// A translation page.
     Map(Slot),
 }

@@ -127,6 +127,7 @@ impl<P: Pruning> Scheme for Tree<P> {
         tree!(self, tree => tree.examine(board))
     }
 
+    #[inline]
     fn locate(&self, board: &Board, lpn: Lpn) -> Location {
         tree!(self, tree => tree.find(board, lpn))
     }
