@@ -304,6 +304,23 @@ impl Board {
         self.nand.update_untimed(&mut self.meter, old_new, what, edits, cause)
     }
 
+    /// The same of one of several pages that were read before and are booked together
+    /// ([`Board::book_updates`]), where [`Nand::updates_runs`].
+    #[inline(always)]
+    pub fn update_uncounted(
+        &mut self,
+        old_new: (Ppn, Ppn),
+        what: (PageKind, u32),
+        edits: &[(u32, u32)],
+    ) -> (BlockId, u32) {
+        self.nand.update_uncounted(old_new, what, edits)
+    }
+
+    /// So many pages were read and written anew: when the last of them is written.
+    pub fn book_updates(&mut self, cause: Cause, count: u32) -> When {
+        self.nand.book_updates(&mut self.meter, cause, count)
+    }
+
     /// When a page of the map is programmed, on one server that works for it now; none elsewhere.
     ///
     /// A moment is one number, a token is three: where they are put together in memory, whoever

@@ -317,9 +317,15 @@ impl<C: MapCache> CachedMap<C> {
         let done = self.translation.write(space, board, part, &self.edits, how, after)?;
         // Clean only now: a power cut before this point leaves the entries changed, and a battery
         // keeps exactly those.
+        self.clean_edited(part);
+        Ok(done)
+    }
+
+    /// The edits of a translation page are written.
+    #[inline(always)]
+    fn clean_edited(&mut self, part: u32) {
         let first = Lpn(self.translation.lpns_of(part).start);
         self.cache.clean_places(first, self.edits.iter().map(|&(place, _)| place));
-        Ok(done)
     }
 
     /// Writes one entry to its translation page.

@@ -218,17 +218,28 @@ impl Nand {
     pub(in crate::board) fn update_untimed(
         &mut self,
         meter: &mut Meter,
-        (old, new): (Ppn, Ppn),
+        pages: (Ppn, Ppn),
         what: (PageKind, u32),
         edits: &[(u32, u32)],
         cause: Cause,
+    ) -> (BlockId, u32) {
+        meter.program(cause);
+        self.update_uncounted(pages, what, edits)
+    }
+
+    /// The same, which nobody has counted.
+    #[inline(always)]
+    pub(in crate::board) fn update_uncounted(
+        &mut self,
+        (old, new): (Ppn, Ppn),
+        what: (PageKind, u32),
+        edits: &[(u32, u32)],
     ) -> (BlockId, u32) {
         debug_assert!(self.plain, "page {new}: only what cannot fail is programmed without time");
         let at = law::program(&self.geometry, &self.state, self.order, new);
         let (slot, block) = self.hand_over(old);
         self.payloads.edit(slot, edits);
         self.store_words(at, new, what, slot.0);
-        meter.program(cause);
         if !edits.is_empty() {
             self.mark(block, old);
         }

@@ -107,6 +107,28 @@ impl Nand {
         pairs.fold(after, |done, (&from, to)| done.join(self.time_move((from, to), cause, after)))
     }
 
+    /// Whether pages can be read and written anew together: nothing can fail, nobody writes
+    /// operations down, and each takes the same time on the one server.
+    #[inline]
+    pub fn updates_runs(&self) -> bool {
+        self.plain && self.clock.takes_equal_times()
+    }
+
+    /// Counts and books so many pages that were read and written anew ([`Nand::updates_runs`]); when
+    /// the last of them is written.
+    pub(in crate::board) fn book_updates(
+        &mut self,
+        meter: &mut Meter,
+        cause: Cause,
+        count: u32,
+    ) -> When {
+        meter.copies(cause, count);
+        let count = u64::from(count);
+        let booked = self.clock.copies_on_server(cause, count);
+        let (start, step) = booked.expect("pages are updated together only on one server");
+        When::at(start + count * step)
+    }
+
     /// The time of one copy of a run.
     #[inline]
     pub(in crate::board) fn time_move(

@@ -28,12 +28,14 @@ impl<C: MapCache> CachedMap<C> {
         let mut moved = std::mem::take(&mut self.moved);
         moved.sort_unstable();
         let mut rest = &moved[..];
-        while let Some(first) = rest.first() {
-            let (part, _) = self.translation.part_of(Lpn(first.first()));
-            let end = self.translation.lpns_of(part).end;
-            let others = rest.iter().position(|page| page.first() >= end).unwrap_or(rest.len());
-            let (group, behind) = rest.split_at(others);
-            rest = behind;
+        while !rest.is_empty() {
+            if updated.is_ok()
+                && let Some(done) = self.update_run(space, board, &mut rest)
+            {
+                updated = Ok(done);
+                continue;
+            }
+            let (part, group) = self.next_group(&mut rest);
             if let Ok(when) = updated {
                 updated = self.update_part(space, board, (part, group), when);
             }
@@ -46,6 +48,53 @@ impl<C: MapCache> CachedMap<C> {
         moved.clear();
         self.moved = moved;
         updated
+    }
+
+    /// Of pages that have moved the first ones, which are of one translation page; the others are
+    /// left.
+    #[inline(always)]
+    fn next_group<'a>(&self, rest: &mut &'a [Pair]) -> (u32, &'a [Pair]) {
+        let (part, _) = self.translation.part_of(Lpn(rest[0].first()));
+        let end = self.translation.lpns_of(part).end;
+        let others = rest.iter().position(|page| page.first() >= end).unwrap_or(rest.len());
+        let (group, behind) = rest.split_at(others);
+        *rest = behind;
+        (part, group)
+    }
+
+    /// Writes translation pages of which these have moved, one after another as
+    /// [`CachedMap::update_part`] does, as many as the map's open block has room for, and leaves the
+    /// others; when all are written. None where they cannot be read and written in a run.
+    fn update_run(
+        &mut self,
+        space: &mut PageSpace,
+        board: &mut Board,
+        rest: &mut &[Pair],
+    ) -> Option<When> {
+        if self.translation.has_astray() {
+            return None;
+        }
+        let (first, room) = space.map_run(board)?;
+        let mut written = 0;
+        while written < room && !rest.is_empty() {
+            let before = *rest;
+            let (part, group) = self.next_group(rest);
+            let is_read = !(self.lazy_copying && self.cache.knows_rest(part, group.len() as u32));
+            let Some(old) = self.translation.location(part).filter(|_| is_read) else {
+                *rest = before;
+                break;
+            };
+            self.edits.clear();
+            for (lpn, ppn) in group.iter().map(|page| page.page()) {
+                self.settle_moved(space, board, lpn, ppn);
+            }
+            let new = Ppn(first.0 + written);
+            space.update_map_in_run(board, (old, new), (part, &self.edits));
+            self.translation.moved(part, new);
+            self.clean_edited(part);
+            written += 1;
+        }
+        (written > 0).then(|| board.book_updates(Cause::GcMapUpdate, written))
     }
 
     /// Writes a translation page, of which these pages have moved.

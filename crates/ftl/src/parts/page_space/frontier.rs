@@ -102,6 +102,32 @@ impl PageSpace {
         board.programs_plainly().then_some(new)
     }
 
+    /// The next pages of the map's open block, in the only plane of a device on which map pages are
+    /// read and written anew in runs ([`PageSpace::update_map_in_run`]): the first, and how many
+    /// there are.
+    #[inline]
+    pub fn map_run(&self, board: &Board) -> Option<(Ppn, u32)> {
+        let [plane] = &self.planes[..] else { return None };
+        let Frontier { block, next } = plane.frontiers[Stream::Map as usize];
+        let left = self.short_pages.saturating_sub(next);
+        let block = block.filter(|_| left > 0 && board.nand().updates_runs())?;
+        Some((board.geometry().page(block, next), left))
+    }
+
+    /// [`PageSpace::update_map_untimed`] of a page of such a run, which is counted and booked as a
+    /// whole ([`Board::book_updates`]).
+    #[inline(always)]
+    pub fn update_map_in_run(
+        &mut self,
+        board: &mut Board,
+        (old, new): (Ppn, Ppn),
+        (part, edits): (u32, &[(u32, u32)]),
+    ) {
+        let lost = board.update_uncounted((old, new), (PageKind::Map, part), edits);
+        self.planes[0].page_written(Stream::Map);
+        self.note_lost(board.nand(), lost);
+    }
+
     /// Writes a map page anew there, with some entries changed (place and packed physical page),
     /// which makes the old one invalid; its time was told before.
     #[inline(always)]
