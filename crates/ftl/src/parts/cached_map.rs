@@ -341,10 +341,34 @@ impl<C: MapCache> CachedMap<C> {
         let (part, _) = self.translation.part_of(lpn);
         // Collection may move the entry's page: the entry is taken afterwards.
         let ready = space.make_room(board, self, (how.plane, Stream::Map), after)?;
+        if let Some((new, _)) = space.map_run(board)
+            && let Some(old) = self.translation.location(part)
+            && !self.translation.has_astray()
+        {
+            self.edits.clear();
+            self.edit_from_cache(space, board, lpn);
+            self.write_in_run(space, board, part, (old, new));
+            return Ok(board.book_updates(how.cause, 1));
+        }
         let read = self.translation.read(board, part, how.cause, ready)?;
         self.edits.clear();
         self.edit_from_cache(space, board, lpn);
         self.write_edits(space, board, part, how, read)
+    }
+
+    /// Writes the collected edits to a translation page, read and written in a run
+    /// ([`PageSpace::map_run`]) that is counted and booked as a whole.
+    #[inline(always)]
+    fn write_in_run(
+        &mut self,
+        space: &mut PageSpace,
+        board: &mut Board,
+        part: u32,
+        (old, new): (Ppn, Ppn),
+    ) {
+        space.update_map_in_run(board, (old, new), (part, &self.edits));
+        self.translation.moved(part, new);
+        self.clean_edited(part);
     }
 
     /// Writes every changed entry of one translation page; returns how many there were.

@@ -77,7 +77,7 @@ impl Checkpoints {
             self.body.push(block.0);
         }
         self.body[0] = self.body.len() as u32 - 1;
-        words.for_each(|words| self.body.extend_from_slice(&words));
+        words.for_each(|words| self.body.extend(words));
         self.body.len().div_ceil(self.words_per_page - HEADER_WORDS) as u32
     }
 

@@ -88,10 +88,7 @@ impl<C: MapCache> CachedMap<C> {
             for (lpn, ppn) in group.iter().map(|page| page.page()) {
                 self.settle_moved(space, board, lpn, ppn);
             }
-            let new = Ppn(first.0 + written);
-            space.update_map_in_run(board, (old, new), (part, &self.edits));
-            self.translation.moved(part, new);
-            self.clean_edited(part);
+            self.write_in_run(space, board, part, (old, Ppn(first.0 + written)));
             written += 1;
         }
         (written > 0).then(|| board.book_updates(Cause::GcMapUpdate, written))
