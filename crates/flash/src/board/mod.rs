@@ -96,9 +96,7 @@ impl Board {
     #[inline]
     pub fn read(&mut self, ppn: Ppn, cause: Cause, after: When) -> Result<(When, Tag), Fault> {
         let done = self.nand.read(&mut self.meter, ppn, cause, after)?;
-        let state = self.nand.state();
-        let tag = if state.is_unreadable(ppn) { Tag::UNREADABLE } else { state.tag(ppn) };
-        Ok((done, tag))
+        Ok((done, self.nand.state().version(ppn)))
     }
 
     /// Reads a page of words, whose tag tells nobody anything.

@@ -256,10 +256,18 @@ impl Nand {
         if self.plain {
             law::read(&self.geometry, &self.state, ppn);
             meter.read(cause);
-            let geometry = &self.geometry;
-            return Ok(self.clock.read_page(Place::of(geometry, ppn), cause, after));
+            return Ok(match self.clock.read_on_server(cause) {
+                Some(done) => done.token(),
+                None => self.time_read(ppn, cause, after),
+            });
         }
         self.read_with_care(meter, ppn, cause, after)
+    }
+
+    /// The time of a read of which all else is done.
+    #[inline(never)]
+    fn time_read(&mut self, ppn: Ppn, cause: Cause, after: When) -> When {
+        self.clock.read_page(Place::of(&self.geometry, ppn), cause, after)
     }
 
     /// A page read that may fail, come from elsewhere or be written down.

@@ -1,6 +1,7 @@
 //! Programs: what they carry, the short way and the long one, and the ledger that the audit
 //! compares counts with.
 
+use super::clock::Load;
 use super::fault::{CutOutcome, Fault, Verdict};
 use super::record::{Change, Operation};
 use super::state::{Oob, PageKind};
@@ -138,6 +139,11 @@ impl Nand {
         after: When,
     ) -> When {
         meter.program(cause);
+        if self.load == Load::Channel
+            && let Some(done) = self.clock.program_on_server(cause)
+        {
+            return done.token();
+        }
         let plane = self.geometry.plane_of_block(block);
         self.clock.program_page((plane, block, ppn), self.load, cause, after)
     }

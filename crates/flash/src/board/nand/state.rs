@@ -177,6 +177,13 @@ impl State {
         self.pages[ppn.index()].stamp & UNREADABLE != 0
     }
 
+    /// The version that a page of host data holds, or that it is lost.
+    #[inline]
+    pub fn version(&self, ppn: Ppn) -> Tag {
+        let record = &self.pages[ppn.index()];
+        if record.stamp & UNREADABLE == 0 { Tag(record.tag) } else { Tag::UNREADABLE }
+    }
+
     #[cold]
     pub(super) fn set_unreadable(&mut self, ppn: Ppn) {
         self.pages[ppn.index()].stamp |= UNREADABLE;

@@ -140,6 +140,18 @@ impl Clock {
         }
     }
 
+    /// One page from the cells to the controller on the one server, wherever it lies: when it is
+    /// there. None, and nothing booked, where there are more.
+    #[inline(always)]
+    pub fn read_on_server(&mut self, cause: Cause) -> Option<Moment> {
+        if self.way() != Way::OneServer {
+            return None;
+        }
+        self.count(1, 0);
+        let _ = self.serve_flat(cause, self.read.one, self.unit_transfer);
+        Some(Moment::at(self.server))
+    }
+
     /// One page over the channel to the cells, which is never that of a copyback, on the one server:
     /// when it is programmed. None, and nothing booked, where there are more.
     #[inline(always)]
