@@ -270,8 +270,7 @@ impl Medium {
     fn newest(&mut self, lpn: Lpn, from: usize, bytes: &mut [u8]) -> Result<(), Error> {
         let state = self.served.device.board().nand().state();
         let version = match self.served.device.locate(lpn) {
-            Location::Flash(ppn) if state.is_unreadable(ppn) => Tag::UNREADABLE,
-            Location::Flash(ppn) => state.tag(ppn),
+            Location::Flash(ppn) => state.version(ppn),
             Location::Ram(version) => version,
             Location::Nowhere => Tag(0),
         };

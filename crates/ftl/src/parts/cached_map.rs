@@ -126,6 +126,20 @@ impl<C: MapCache> PageOwner for CachedMap<C> {
         }
     }
 
+    /// Most pages of a run have no entry in memory, and are only noted.
+    fn run_moved(&mut self, board: &mut Board, first: Ppn, moved: &[Mover]) {
+        let notes = !C::ADOPTS && !self.translation.has_astray();
+        for (new, mover) in (first.0..).map(Ppn).zip(moved) {
+            let lpn = Lpn(mover.logical);
+            if notes && matches!(self.cache.look(lpn), Known::No) {
+                self.cache.page_moved(lpn, new);
+                self.moved.push(Pair::new(lpn.0, new.0));
+            } else {
+                self.moved_data(board, Moved::of(mover, new));
+            }
+        }
+    }
+
     /// Batch update: each translation page of moved entries is read and written once.
     fn before_erase(
         &mut self,
