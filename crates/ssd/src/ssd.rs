@@ -251,7 +251,7 @@ impl<S: Scheme> Ssd<S> {
     }
 
     /// Serves a request that began at `begun`, then does what the scheme has to do behind it. When
-    /// the request was done, and what its time was spent on.
+    /// the request was done, and what was noted of its time.
     #[inline(always)]
     fn serve_and_settle<const PLAIN: bool>(
         &mut self,
@@ -261,7 +261,7 @@ impl<S: Scheme> Ssd<S> {
     ) -> Result<(Nanos, PathSplit), DeviceError> {
         let done = self.serve::<PLAIN>(request, pages, start)?;
         let clock = self.board.nand().clock();
-        let times = (clock.completion(done).max(begun), clock.split(begun, done));
+        let times = (clock.completion(done).max(begun), clock.noted(done));
         let (_, below) = self.parts();
         below.scheme.behind_request(below.board, done)?;
         if !PLAIN && self.idle_work && self.board.nand_mut().must_refresh(done) {

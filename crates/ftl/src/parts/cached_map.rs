@@ -140,6 +140,15 @@ impl<C: MapCache> PageOwner for CachedMap<C> {
         }
     }
 
+    fn words_moved(&mut self, board: &mut Board, first: Ppn, moved: &[Mover]) {
+        for (new, mover) in (first.0..).map(Ppn).zip(moved) {
+            match mover.kind {
+                PageKind::Map => self.translation.moved(mover.logical, new),
+                _ => self.moved(board, Moved::of(mover, new)),
+            }
+        }
+    }
+
     /// Batch update: each translation page of moved entries is read and written once.
     fn before_erase(
         &mut self,

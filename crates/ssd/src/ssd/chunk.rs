@@ -291,9 +291,9 @@ impl<S: Scheme> Ssd<S> {
             row.last = completed;
         } else {
             self.end_row::<{ rows::BOOKED_SINGLY }>(row, served);
-            let split = PathSplit::of_program(admitted, (loaded, completed));
+            let noted = PathSplit::of_program(admitted, (loaded, completed));
             let (begun, ready) = (admitted, completed);
-            let taken = Taken { arrival, admitted, begun, ready, completed, split };
+            let taken = Taken { arrival, admitted, begun, ready, completed, noted };
             self.begin_timed(request, taken);
         }
         true

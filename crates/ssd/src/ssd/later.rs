@@ -168,11 +168,11 @@ impl<S: Scheme> Ssd<S> {
         let waiting = self.waiting().is_done(slot);
         let Waiting { op, arrival, admitted, unreadable, piece } = waiting;
         let clock = self.board.nand().clock();
-        let split = clock.split(begun, ready);
+        let noted = clock.noted(ready);
         let ready = clock.known(ready);
         self.last_completion = self.last_completion.max(completed);
         self.unreadable = unreadable;
-        let taken = Taken { arrival, admitted, begun, ready, completed, split };
+        let taken = Taken { arrival, admitted, begun, ready, completed, noted };
         let completion = self.completion(&taken);
         self.board.meter_mut().present_is(piece);
         self.count(op, &completion);

@@ -17,8 +17,8 @@ pub(super) struct Taken {
     /// Done, but for the link.
     pub ready: Nanos,
     pub completed: Nanos,
-    /// From `begun` to `ready`.
-    pub split: PathSplit,
+    /// What the time from `begun` to `ready` was spent on, as it was noted.
+    pub noted: PathSplit,
 }
 
 impl<S: Scheme> Ssd<S> {
@@ -99,7 +99,7 @@ impl<S: Scheme> Ssd<S> {
         if !PLAIN {
             self.ledger.begin();
         }
-        let (ready, split) = match self.serve_and_settle::<PLAIN>(request, pages, (begun, start)) {
+        let (ready, noted) = match self.serve_and_settle::<PLAIN>(request, pages, (begun, start)) {
             Ok(times) => times,
             Err(error) => {
                 self.board.meter_mut().interrupt();
@@ -114,13 +114,14 @@ impl<S: Scheme> Ssd<S> {
         };
         self.outstanding.push(completed);
         self.last_completion = self.last_completion.max(completed);
-        Ok(Taken { arrival, admitted, begun, ready, completed, split })
+        Ok(Taken { arrival, admitted, begun, ready, completed, noted })
     }
 
     /// The same as the host sees it.
     #[inline(always)]
     pub(super) fn completion(&self, taken: &Taken) -> Completion {
-        let &Taken { arrival, admitted, begun, ready, completed, split } = taken;
+        let &Taken { arrival, admitted, begun, ready, completed, noted } = taken;
+        let split = noted.within(ready - begun);
         let completion = Completion {
             arrival: arrival - self.epoch,
             admitted: admitted - self.epoch,

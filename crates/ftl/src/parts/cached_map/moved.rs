@@ -2,14 +2,14 @@
 
 use super::CachedMap;
 use super::pair::Pair;
-use crate::parts::map_cache::MapCache;
+use crate::parts::map_cache::{Known, MapCache};
 use crate::parts::page_space::PageSpace;
 use crate::parts::translation::MapWrite;
 use ftlab_flash::board::Board;
 use ftlab_flash::board::nand::fault::Fault;
 use ftlab_flash::board::when::When;
 use ftlab_flash::meter::{Cause, Event};
-use ftlab_flash::units::{Lpn, Ppn};
+use ftlab_flash::units::{Lpn, Ppn, pack};
 
 impl<C: MapCache> CachedMap<C> {
     /// Writes the translation pages of what has moved: each is read before, unless memory knows all
@@ -85,8 +85,8 @@ impl<C: MapCache> CachedMap<C> {
                 break;
             };
             self.edits.clear();
-            for (lpn, ppn) in group.iter().map(|page| page.page()) {
-                self.settle_moved(space, board, lpn, ppn);
+            for &page in group {
+                self.settle_moved(space, board, part, page);
             }
             self.write_in_run(space, board, part, (old, Ppn(first.0 + written)));
             written += 1;
@@ -111,8 +111,8 @@ impl<C: MapCache> CachedMap<C> {
         } else {
             when = self.translation.read(board, part, Cause::GcMapUpdate, when)?;
         }
-        for (lpn, ppn) in group.iter().map(|page| page.page()) {
-            self.settle_moved(space, board, lpn, ppn);
+        for &page in group {
+            self.settle_moved(space, board, part, page);
         }
         let plane = space.home_or_roomiest(board.nand(), part);
         let how = MapWrite { plane, cause: Cause::GcMapUpdate };
@@ -148,15 +148,25 @@ impl<C: MapCache> CachedMap<C> {
     }
 
     /// Decides what a moved page means for its translation page, which has been read.
-    fn settle_moved(&mut self, space: &mut PageSpace, board: &mut Board, lpn: Lpn, new: Ppn) {
-        if let Some(entry) = self.cached(board, lpn) {
-            assert!(
-                entry == Some(new),
-                "page {lpn} was moved to {new}, but its cached entry points elsewhere"
-            );
-            self.edit_from_cache(space, board, lpn);
-        } else {
-            self.edits.push((self.translation.part_of(lpn).1, new.0 + 1));
+    #[inline(always)]
+    fn settle_moved(&mut self, space: &mut PageSpace, board: &mut Board, part: u32, moved: Pair) {
+        let (lpn, new) = moved.page();
+        match self.cache.look(lpn) {
+            Known::No => {
+                let first = self.translation.lpns_of(part).start;
+                self.edits.push((lpn.0 - first, pack(Some(new.0))));
+            }
+            Known::AsOnFlash | Known::Entry(_) => self.settle_cached(space, board, moved),
         }
+    }
+
+    #[inline(never)]
+    fn settle_cached(&mut self, space: &mut PageSpace, board: &mut Board, moved: Pair) {
+        let (lpn, new) = moved.page();
+        assert!(
+            self.cached(board, lpn) == Some(Some(new)),
+            "page {lpn} was moved to {new}, but its cached entry points elsewhere"
+        );
+        self.edit_from_cache(space, board, lpn);
     }
 }

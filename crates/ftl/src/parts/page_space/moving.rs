@@ -170,16 +170,16 @@ impl PageSpace {
             if !words {
                 owner.glance_at(movers);
             }
-            if at_once && !words {
-                owner.run_moved(board, first, movers);
-            } else {
-                for (new, mover) in (first.0..).map(Ppn).zip(movers) {
-                    if !at_once {
+            match (at_once, words) {
+                (true, false) => owner.run_moved(board, first, movers),
+                (true, true) => owner.words_moved(board, first, movers),
+                (false, _) => {
+                    for (new, mover) in (first.0..).map(Ppn).zip(movers) {
                         let moved = board.time_move((mover.old, new), cause, owner.may_move(after));
                         mover.done = moved.into();
                         done = done.join(moved);
+                        owner.moved(board, Moved::of(mover, new));
                     }
-                    owner.moved(board, Moved::of(mover, new));
                 }
             }
             if self.tells_of_pages() {

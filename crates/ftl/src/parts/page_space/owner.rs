@@ -147,6 +147,14 @@ pub trait PageOwner {
         }
     }
 
+    /// The same of pages that hold words of the scheme.
+    #[inline]
+    fn words_moved(&mut self, board: &mut Board, first: Ppn, moved: &[Mover]) {
+        for (new, mover) in (first.0..).map(Ppn).zip(moved) {
+            self.moved(board, Moved::of(mover, new));
+        }
+    }
+
     /// Every valid page of a data victim was moved; what must reach flash before the erase goes
     /// out now.
     fn before_erase(

@@ -18,27 +18,27 @@ struct Way {
     waited: Nanos,
     /// From then on.
     took: Nanos,
-    split: PathSplit,
+    noted: PathSplit,
 }
 
 impl Way {
     #[inline(always)]
     fn of(op: Op, taken: &Taken) -> Self {
         let (waited, took) = (taken.admitted - taken.arrival, taken.completed - taken.admitted);
-        Way { op, waited, took, split: taken.split }
+        Way { op, waited, took, noted: taken.noted }
     }
 
     /// Times of one that was done at `completed`.
     fn taken(&self, completed: Nanos) -> Taken {
         let admitted = completed - self.took;
-        let (arrival, split) = (admitted - self.waited, self.split);
-        Taken { arrival, admitted, begun: admitted, ready: completed, completed, split }
+        let (arrival, noted) = (admitted - self.waited, self.noted);
+        Taken { arrival, admitted, begun: admitted, ready: completed, completed, noted }
     }
 
     /// One of the two places for requests that go so; the other is its neighbour.
     #[inline(always)]
     fn place(&self) -> usize {
-        let mixed = self.took ^ self.split.map.rotate_left(32);
+        let mixed = self.took ^ self.noted.map.rotate_left(32);
         (mixed.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> (64 - Alike::KINDS.ilog2())) as usize
     }
 }
@@ -149,7 +149,8 @@ impl Alike {
     #[inline]
     pub(super) fn compares_writes(&mut self) {
         self.bare_write = self.kinds[self.present].way.and_then(|way| {
-            let Way { op, waited, took, split } = way;
+            let Way { op, waited, took, noted } = way;
+            let split = noted.within(took);
             let is_bare = op == Op::Write && waited == 0 && split.channel + split.flash == took;
             is_bare.then_some((split.channel, split.flash))
         });

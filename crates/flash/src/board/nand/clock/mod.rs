@@ -324,23 +324,20 @@ impl Clock {
     /// its last token was spent on. In the serial profile: of the request admitted last.
     #[inline]
     pub fn split(&self, start: Nanos, done: When) -> PathSplit {
-        let mut rest = self.completion(done).saturating_sub(start);
-        let mut take = |wanted: Nanos| {
-            let taken = wanted.min(rest);
-            rest -= taken;
-            taken
-        };
+        self.noted(done).within(self.completion(done).saturating_sub(start))
+    }
+
+    /// What was noted on the way to a token, which may be more than its request waited for
+    /// ([`PathSplit::within`]).
+    #[inline]
+    pub fn noted(&self, done: When) -> PathSplit {
+        if self.serial {
+            return self.spent;
+        }
         let Path { controller, map, buffer, channel } = done.path();
-        let spent = if self.serial {
-            self.spent
-        } else {
-            let [controller, map, buffer, channel] =
-                [controller, map, buffer, channel].map(Nanos::from);
-            PathSplit { controller, map, buffer, channel, flash: 0 }
-        };
-        let (controller, map) = (take(spent.controller), take(spent.map));
-        let (buffer, channel) = (take(spent.buffer), take(spent.channel));
-        PathSplit { controller, map, buffer, channel, flash: rest }
+        let [controller, map, buffer, channel] =
+            [controller, map, buffer, channel].map(Nanos::from);
+        PathSplit { controller, map, buffer, channel, flash: 0 }
     }
 
     /// When a plane's cells are free for good; what `dynamic` placement asks for. Under an

@@ -80,6 +80,20 @@ pub struct PathSplit {
 }
 
 impl PathSplit {
+    /// What a request that took this long spent on what is noted here; the rest was the cells'.
+    #[inline]
+    pub fn within(self, time: Nanos) -> Self {
+        let mut rest = time;
+        let mut take = |wanted: Nanos| {
+            let taken = wanted.min(rest);
+            rest -= taken;
+            taken
+        };
+        let (controller, map) = (take(self.controller), take(self.map));
+        let (buffer, channel) = (take(self.buffer), take(self.channel));
+        PathSplit { controller, map, buffer, channel, flash: rest }
+    }
+
     /// Of a page of the host that came `from` the controller, had crossed the channel when it was
     /// `loaded`, and was programmed when it was `done`. As of any path, what the channel took
     /// saturates at 4.29 s.

@@ -17,9 +17,9 @@ fn plain() -> Ssd<Toy<0>> {
 
 /// A page that came, was admitted, was in the register 40 ns later, and was programmed.
 fn taken(arrival: Nanos, admitted: Nanos, completed: Nanos) -> Taken {
-    let split = PathSplit::of_program(admitted, (admitted + 40, completed));
+    let noted = PathSplit::of_program(admitted, (admitted + 40, completed));
     let (begun, ready) = (admitted, completed);
-    Taken { arrival, admitted, begun, ready, completed, split }
+    Taken { arrival, admitted, begun, ready, completed, noted }
 }
 
 /// The same of one that was admitted when it came.
@@ -63,7 +63,7 @@ fn a_request_as_long_that_waits_as_long_in_the_same_window_is_like_the_first() {
     let from = EPOCH + 200_000;
     assert!(!takes(Op::Write, taken(from - 1, from, from + 100_000)), "it waited");
     assert!(!takes(Op::Write, taken(from, from, from + 100_001)), "it is longer");
-    let other = Taken { split: PathSplit::default(), ..at(200_000) };
+    let other = Taken { noted: PathSplit::default(), ..at(200_000) };
     assert!(!takes(Op::Write, other), "by other stages");
     let waited = taken(EPOCH + 500, EPOCH + 1_000, EPOCH + 101_000);
     let later = taken(from - 500, from, from + 100_000);
@@ -220,7 +220,7 @@ fn writes_that_channel_and_cells_alone_took_time_for_may_be_compared() {
     let waited = taken(EPOCH, EPOCH + 1_000, EPOCH + 101_000);
     assert_eq!(bare(Op::Write, waited).bare_write, None);
     let mut others = first();
-    others.split.flash -= 1;
+    others.noted.map = 1;
     assert_eq!(bare(Op::Write, others).bare_write, None);
     // It is the request before that counts.
     let mut alike = bare(Op::Write, waited);
