@@ -150,6 +150,49 @@ fn words_are_changed_the_short_way_until_somebody_may_plan_a_failure() {
     assert!(board.nand().state().is_free(Ppn(2)));
 }
 
+/// Two pages that replace others: read and programmed one by one, and in a run.
+#[test]
+fn pages_of_a_run_that_are_updated_are_counted_and_booked_as_one_by_one() {
+    let (what, cause) = ((PageKind::Map, 7), Cause::GcMapUpdate);
+    let updated = |in_run: bool| {
+        let mut board = board(&[WHOLE]);
+        for ppn in [0, 1] {
+            let words = Payload::Words(&[4, 5]);
+            assert!(board.program_payload(Ppn(ppn), what, words, cause, When::START).is_ok());
+        }
+        let pages = [(0, 2), (1, 3)].map(|(old, new)| (Ppn(old), Ppn(new)));
+        let mut done = When::START;
+        let kept = pages.map(|(old, new)| match in_run {
+            true => board.update_uncounted((old, new), what, &[(1, 9)]),
+            false => {
+                let read = board.read_words(old, cause, done).expect("power is on");
+                done = board.time_map_program(new, cause, read);
+                board.update_untimed((old, new), what, &[(1, 9)], cause)
+            }
+        });
+        if in_run {
+            done = board.book_updates(cause, 2);
+        }
+        assert_eq!(kept, [2, 2].map(|valid| (BlockId(0), valid)));
+        assert_eq!(board.nand().payload(Ppn(3))[..2], [4, 9]);
+        let counted = [board.meter().reads(cause), board.meter().programs(cause)];
+        (done, counted, board.meter().totals(), board.nand().clock().booked())
+    };
+    let run = updated(true);
+    assert_eq!((run.0.time(), run.1), (4 * PROGRAM + 2 * READ, [2, 4]));
+    assert_eq!(run, updated(false));
+}
+
+#[test]
+fn pages_are_updated_in_runs_where_nothing_can_fail_and_one_server_works() {
+    let mut plain = board(&[WHOLE]);
+    assert!(plain.nand().updates_runs());
+    let _ = plain.nand_mut().faults_mut();
+    assert!(!plain.nand().updates_runs(), "a failure may be planned");
+    assert!(!board(&[WHOLE, ("timing.profile", "parallel")]).nand().updates_runs());
+    assert!(!board(&[WHOLE, ("timing.program_pages", "1us,2us")]).nand().updates_runs());
+}
+
 #[test]
 fn victims_are_counted_by_what_was_moved() {
     let mut board = board(&[]);

@@ -105,9 +105,16 @@ impl<const TAKES: bool> Bench<TAKES> {
 
     /// The same with so many blocks in a plane.
     fn of_blocks(blocks: u32) -> Self {
+        Self::of_planes("2", blocks)
+    }
+
+    fn of_planes(planes: &str, blocks: u32) -> Self {
         let mut config = SharedSettings::default();
-        let pairs =
-            [("device.planes", "2"), ("device.pages_per_block", "8"), ("device.page_bytes", "512")];
+        let pairs = [
+            ("device.planes", planes),
+            ("device.pages_per_block", "8"),
+            ("device.page_bytes", "512"),
+        ];
         pairs.iter().for_each(|(key, value)| config.set(key, value).expect("legal"));
         config.device.set_capacity(600 * 512, 0);
         config.device.blocks_per_plane = blocks;

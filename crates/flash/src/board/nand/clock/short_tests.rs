@@ -37,6 +37,27 @@ fn the_next_page_is_read_while_the_one_before_crosses_the_channel_if_that_is_lon
 
 /// On one server; elsewhere a page takes the time of the cells that it is on.
 #[test]
+fn a_read_on_the_server_books_what_a_page_does() {
+    for cause in [Cause::Translate, Cause::Host] {
+        let [(mut one, geometry), (mut page, _)] =
+            [(); 2].map(|()| clock(&[("timing.profile", "serial")]));
+        for clock in [&mut one, &mut page] {
+            let _ = clock.admit(7_000);
+        }
+        let place = Place::of(&geometry, geometry.page(BlockId(1), 0));
+        let done = page.read_page(place, cause, When::START);
+        let served = one.read_on_server(cause).expect("there is one server");
+        assert_eq!(served.token(), done, "{cause:?}");
+        assert_eq!((one.booked(), one.cell_operations().reads), (page.booked(), 1), "{cause:?}");
+        assert_eq!(one.split(7_000, done), page.split(7_000, done), "{cause:?}");
+    }
+    let (mut parallel, _) = clock(&[]);
+    assert_eq!(parallel.read_on_server(Cause::Translate), None);
+    assert_eq!(parallel.cell_operations().reads, 0, "nothing is booked");
+}
+
+/// On one server; elsewhere a page takes the time of the cells that it is on.
+#[test]
 fn a_program_on_the_server_books_what_a_page_does() {
     for cause in [Cause::Translate, Cause::Trim] {
         let [(mut one, geometry), (mut page, _)] =

@@ -92,6 +92,90 @@ fn what_is_moved_while_all_is_written_back_is_written_too() {
     }
 }
 
+/// Of one plane. Translation pages 0, 1 and 4 were written before, and 2 never was; the map's open
+/// block has five pages left for six writes. Whether they go in a run or one by one nobody can tell.
+#[test]
+fn translation_pages_in_a_run_are_written_as_one_by_one() {
+    let update = |one_by_one: bool| {
+        let mut bench = Bench::<false>::of_planes("1", 100);
+        for lpn in [3, 130, 520] {
+            bench.map.cache.change(Lpn(lpn), Some(Ppn(lpn)));
+            let Bench { board, space, map } = &mut bench;
+            let _ = map.write_back(space, board, Lpn(lpn), HOW, When::START).expect("has room");
+            map.cache.entries.clear();
+        }
+        if one_by_one {
+            bench.board.nand_mut().record_mut().start();
+        }
+        assert_eq!(bench.board.nand().updates_runs(), !one_by_one);
+        let Bench { board, space, map } = &mut bench;
+        let room = space.map_run(board).map(|(_, room)| room);
+        assert_eq!(room, if one_by_one { None } else { Some(5) });
+        let moved = |lpns: &[u32]| lpns.iter().map(|&lpn| Pair::new(lpn, 700 + lpn)).collect();
+        // One has an entry in memory, which changed with it.
+        map.cache.entries.insert(131, Some(Ppn(831)));
+        map.cache.changed.insert(131);
+        let mut done = When::START;
+        for lpns in [&[520, 4, 131, 3][..], &[260, 5, 521]] {
+            map.moved = moved(lpns);
+            done = map.update_moved(space, board, done).expect("there is room");
+            assert!(map.moved.is_empty());
+        }
+        let places = map.translation.gtd().to_vec();
+        let changed = map.cache.changed.len();
+        let found = [3, 4, 5, 130, 131, 260, 520, 521].map(|lpn| bench.on_flash(lpn));
+        let clock = bench.board.nand().clock();
+        (done, places, found, changed, clock.booked(), bench.operations(Cause::GcMapUpdate))
+    };
+    let run = update(false);
+    assert_eq!(
+        run.2.map(|ppn| ppn.map_or(0, |ppn| ppn.0)),
+        [703, 704, 705, 130, 831, 960, 1_220, 1_221]
+    );
+    assert_eq!((run.3, run.5), (0, (6, 6)));
+    assert_eq!(run, update(true));
+}
+
+/// Nobody reads and writes map pages in runs where there are several planes, or where time is not
+/// one server's.
+#[test]
+fn map_pages_are_written_in_runs_on_one_plane() {
+    let mut bench = Bench::<false>::of_planes("1", 100);
+    assert_eq!(bench.space.map_run(&bench.board), None, "no block is open");
+    for bench in [&mut bench, &mut Bench::new()] {
+        bench.map.cache.change(Lpn(3), Some(Ppn(3)));
+        let Bench { board, space, map } = bench;
+        let _ = map.write_back(space, board, Lpn(3), HOW, When::START).expect("there is room");
+        let page = map.translation.location(0).expect("it was written");
+        let planes = board.geometry().planes();
+        let next = (planes == 1).then_some((Ppn(page.0 + 1), 7));
+        assert_eq!(space.map_run(board), next, "{planes} planes");
+    }
+    for lpn in 4..11 {
+        bench.map.cache.change(Lpn(lpn), Some(Ppn(lpn)));
+        let Bench { board, space, map } = &mut bench;
+        let _ = map.write_back(space, board, Lpn(lpn), HOW, When::START).expect("there is room");
+    }
+    assert_eq!(bench.space.map_run(&bench.board), None, "it is full");
+}
+
+/// Pages of a run without an entry in memory are noted; an entry that memory has follows.
+#[test]
+fn of_a_run_pages_are_noted_whose_entries_memory_has_not() {
+    let mut bench = Bench::<false>::new();
+    bench.map.cache.entries.insert(4, Some(Ppn(41)));
+    let kind = PageKind::Data;
+    let mover = |logical: u32| Mover { old: Ppn(37 + logical), logical, kind, done: Moment::START };
+    bench.map.run_moved(&mut bench.board, Ppn(80), &[3, 4, 5].map(mover));
+    assert_eq!(bench.map.cache.entries[&4], Some(Ppn(81)));
+    assert_eq!(bench.after_move(3), (None, vec![(3, 80), (5, 82)], 1));
+    // What went astray is looked for there.
+    bench.map.translation.went_astray(&mut bench.board, Lpn(5), Ppn(42));
+    bench.map.run_moved(&mut bench.board, Ppn(90), &[5].map(mover));
+    assert!(!bench.map.translation.has_astray());
+    assert_eq!(bench.after_move(5).1, [(5, 90)]);
+}
+
 /// What has changed of a page that is written as a whole is written with it.
 #[test]
 fn a_translation_page_that_is_written_anyway_says_what_has_changed() {
