@@ -126,18 +126,29 @@ impl<C: MapCache> PageOwner for CachedMap<C> {
         }
     }
 
-    /// Most pages of a run have no entry in memory, and are only noted.
+    /// The same as of single pages: of most memory has no entry, or one that says where they were.
     fn run_moved(&mut self, board: &mut Board, first: Ppn, moved: &[Mover]) {
-        let notes = !C::ADOPTS && !self.translation.has_astray();
+        let is_plain = !C::ADOPTS && !self.translation.has_astray();
+        let mut lazy_updates = 0;
         for (new, mover) in (first.0..).map(Ppn).zip(moved) {
             let lpn = Lpn(mover.logical);
-            if notes && matches!(self.cache.look(lpn), Known::No) {
+            let memory = self.cache.look(lpn);
+            if !is_plain {
+                self.moved_data(board, Moved::of(mover, new));
+            } else if matches!(memory, Known::No) {
                 self.cache.page_moved(lpn, new);
                 self.moved.push(Pair::new(lpn.0, new.0));
+            } else if self.lazy_copying
+                && self.known(board, lpn, memory) == Some(Some(mover.old))
+            {
+                self.cache.page_moved(lpn, new);
+                self.cache.change(lpn, Some(new));
+                lazy_updates += 1;
             } else {
                 self.moved_data(board, Moved::of(mover, new));
             }
         }
+        board.event(Event::LazyUpdates, lazy_updates);
     }
 
     fn words_moved(&mut self, board: &mut Board, first: Ppn, moved: &[Mover]) {
