@@ -182,27 +182,17 @@ impl Board {
         (held & !io.sectors != 0).then_some((old, held))
     }
 
-    /// The same where nothing can fail and nothing is read first; none where it is not so.
-    #[inline(always)]
-    pub fn program_plainly(
-        &mut self,
-        new: Ppn,
-        io: &PageIo,
-        kind: PageKind,
-        after: When,
-    ) -> Option<When> {
-        if self.rmw || !self.nand.is_plain() {
-            return None;
-        }
-        let page = Self::whole_page(io, kind);
-        Some(self.nand.program_plainly(&mut self.meter, new, page, io.cause, after))
+    /// Whether a page that the host writes can only work, and reads nothing first.
+    #[inline]
+    pub fn writes_plainly(&self) -> bool {
+        !self.rmw && self.nand.is_plain()
     }
 
     /// Whether writes that do the same take the same time, so that the time of one can be booked
     /// for others: nothing can fail, nothing is read first, and pages take equal times.
     #[inline]
     pub fn writes_alike(&self) -> bool {
-        !self.rmw && self.nand.is_plain() && self.nand.clock().takes_equal_times()
+        self.writes_plainly() && self.nand.clock().takes_equal_times()
     }
 
     /// Whether a request that enters is with the scheme at that moment: the controller takes no time
@@ -226,7 +216,7 @@ impl Board {
     pub fn writes_by_cells(&self) -> bool {
         let clock = self.nand.clock();
         let is_bare = clock.programs_in_parallel() && clock.host_pages_are_free();
-        is_bare && !self.rmw && self.nand.is_plain() && self.ram.is_free()
+        is_bare && self.writes_plainly() && self.ram.is_free()
     }
 
     /// The time of a page that was programmed without it ([`Board::program_untimed`]) and could
@@ -238,8 +228,7 @@ impl Board {
     }
 
     /// Programs a page with host data without its time, which whoever calls books together with
-    /// that of others or behind it. Only where [`Board::writes_alike`] or
-    /// [`Board::writes_by_cells`].
+    /// that of others or behind it. Only where [`Board::writes_plainly`].
     #[inline(always)]
     pub fn program_untimed(&mut self, new: Ppn, io: &PageIo, kind: PageKind) {
         let page = Self::whole_page(io, kind);
@@ -289,7 +278,7 @@ impl Board {
 
     /// The short way of [`Board::program_payload`] for a page that replaces an older one with
     /// single words of it changed, where [`Board::programs_plainly`]; its time was told before
-    /// ([`Board::map_program_on_server`], [`Board::time_map_program`]). How many valid pages the
+    /// ([`Board::program_on_server`], [`Board::time_page`]). How many valid pages the
     /// older one's block keeps.
     #[inline(always)]
     pub fn update_untimed(
@@ -319,19 +308,19 @@ impl Board {
         self.nand.book_updates(&mut self.meter, cause, count)
     }
 
-    /// When a page of the map is programmed, on one server that works for it now; none elsewhere.
+    /// When a page is programmed, on one server that works for it now; none elsewhere.
     ///
     /// A moment is one number, a token is three: where they are put together in memory, whoever
     /// reads them as a whole waits for every store before.
     #[inline(always)]
-    pub fn map_program_on_server(&mut self, cause: Cause) -> Option<Moment> {
+    pub fn program_on_server(&mut self, cause: Cause) -> Option<Moment> {
         self.nand.clock_mut().program_on_server(cause)
     }
 
-    /// When a page of the map is programmed that could be from `after` on.
+    /// When a page is programmed that could be from `after` on.
     #[inline(never)]
-    pub fn time_map_program(&mut self, ppn: Ppn, cause: Cause, after: When) -> When {
-        self.nand.time_map_program(ppn, cause, after)
+    pub fn time_page(&mut self, ppn: Ppn, cause: Cause, after: When) -> When {
+        self.nand.time_page(ppn, cause, after)
     }
 
     /// Programs the parity of what is written of a page's stripe (`rain`); it counts as no valid

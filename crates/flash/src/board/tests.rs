@@ -61,7 +61,7 @@ fn short_ways_are_those_of_devices_on_which_nothing_fails_and_nothing_is_kept() 
     assert_eq!([keeps(RMW, 1), keeps(RMW, 15), keeps(WHOLE, 1)], [true, false, false]);
     let plainly = |pairs: &[(&str, &str)]| {
         let (page, kind) = (io(15, Tag(1)), PageKind::Data);
-        board(pairs).program_plainly(Ppn(0), &page, kind, When::START).is_some()
+        board(pairs).writes_plainly()
     };
     assert_eq!([plainly(&[serial, WHOLE]), plainly(&[serial, RMW])], [true, false]);
     let mut board = board(&[serial, WHOLE]);
@@ -166,7 +166,7 @@ fn pages_of_a_run_that_are_updated_are_counted_and_booked_as_one_by_one() {
             true => board.update_uncounted((old, new), what, &[(1, 9)]),
             false => {
                 let read = board.read_words(old, cause, done).expect("power is on");
-                done = board.time_map_program(new, cause, read);
+                done = board.time_page(new, cause, read);
                 board.update_untimed((old, new), what, &[(1, 9)], cause)
             }
         });

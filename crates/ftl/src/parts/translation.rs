@@ -213,11 +213,11 @@ impl Translation {
             && !self.has_astray()
             && let Some(new) = space.short_map_page(board, how.plane)
         {
-            if let Some(done) = board.map_program_on_server(how.cause) {
+            if let Some(done) = board.program_on_server(how.cause) {
                 self.update(space, board, (part, old, new), edits, how);
                 return Ok(done.token());
             }
-            let done = board.time_map_program(new, how.cause, after);
+            let done = board.time_page(new, how.cause, after);
             self.update(space, board, (part, old, new), edits, how);
             return Ok(done);
         }

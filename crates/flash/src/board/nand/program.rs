@@ -207,7 +207,7 @@ impl Nand {
         }
         if let Payload::Update { old: Some(old), edits } = payload {
             let pages = (old, ppn);
-            let done = self.time_map_program(ppn, cause, after);
+            let done = self.time_page(ppn, cause, after);
             self.update_untimed(meter, pages, (kind, logical), edits, cause);
             return Ok(done);
         }
@@ -255,7 +255,7 @@ impl Nand {
 
     /// The time of a program of which all else follows.
     #[inline]
-    pub(in crate::board) fn time_map_program(
+    pub(in crate::board) fn time_page(
         &mut self,
         ppn: Ppn,
         cause: Cause,

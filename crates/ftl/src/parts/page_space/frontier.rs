@@ -73,9 +73,14 @@ impl PageSpace {
         (io, kind): (&PageIo, PageKind),
         after: When,
     ) -> Option<(Ppn, When)> {
-        let (known, new) = self.short_page(board, place)?;
-        let done = board.program_plainly(new, io, kind, after)?;
-        known.page_written(place.1);
+        if !board.writes_plainly() {
+            return None;
+        }
+        let new = self.write_untimed(board, place, (io, kind))?;
+        let done = match board.program_on_server(io.cause) {
+            Some(done) => done.token(),
+            None => board.time_page(new, io.cause, after),
+        };
         Some((new, done))
     }
 
