@@ -474,6 +474,22 @@ impl<C: MapCache> CachedMap<C> {
         after: When,
     ) -> Result<When, Fault> {
         let ready = space.make_room(board, self, (how.plane, Stream::Map), after)?;
+        if let Some((new, _)) = space.map_run(board)
+            && let Some(old) = self.translation.location(part)
+            && !self.translation.has_astray()
+            && self.cache.unresolved() == 0
+            && let Some(done) = board.program_on_server(how.cause)
+        {
+            let lpns = self.translation.lpns_of(part);
+            let (first, edits) = (lpns.start, &mut self.edits);
+            edits.clear();
+            self.cache.take_dirty(lpns, |lpn, ppn| {
+                edits.push((lpn.0 - first, pack(ppn.map(|ppn| ppn.0))));
+            });
+            space.update_map_untimed(board, how.plane, (old, new), (part, edits), how.cause);
+            self.translation.moved(part, new);
+            return Ok(done.token());
+        }
         if self.collect_changed(space, board, part) > 0 {
             return self.write_edits(space, board, part, how, ready);
         }

@@ -55,6 +55,18 @@ pub trait MapCache {
             lpns.start = lpn.0 + 1;
         }
     }
+    /// The same without what is superseded, of a translation page that is being written: none of
+    /// them has changed any more then.
+    fn take_dirty(
+        &mut self,
+        lpns: std::ops::Range<u32>,
+        mut each: impl FnMut(Lpn, Option<Ppn>),
+    ) {
+        while let Some(lpn) = self.first_dirty(lpns.clone()) {
+            each(lpn, self.entry(lpn).expect("a changed entry is in memory"));
+            self.clean(lpn);
+        }
+    }
     /// Changes an entry that memory holds; it differs from flash from now on.
     fn change(&mut self, lpn: Lpn, ppn: Option<Ppn>);
     /// The same; what memory said of it before.

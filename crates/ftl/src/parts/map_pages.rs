@@ -338,6 +338,33 @@ impl MapCache for MapPages {
     }
 
     #[inline]
+    fn take_dirty(&mut self, lpns: Range<u32>, mut each: impl FnMut(Lpn, Option<Ppn>)) {
+        let Some(slot) = self.find(self.by_page.quotient(lpns.start)) else { return };
+        let changed = self.dirty_entries(slot);
+        if changed == 0 {
+            return;
+        }
+        let entries = slot.index() * self.entries_per_page as usize;
+        let known = &self.words[entries..entries + self.entries_per_page as usize];
+        let (bits, mut left) = (self.bits(slot), changed);
+        for (first, bits) in (0..).step_by(64).zip(&mut self.dirty[bits]) {
+            if *bits == 0 {
+                continue;
+            }
+            while *bits != 0 {
+                let place = first + bits.trailing_zeros();
+                *bits &= *bits - 1;
+                left -= 1;
+                each(Lpn(lpns.start + place), unpack(known[place as usize]).map(Ppn));
+            }
+            if left == 0 {
+                break;
+            }
+        }
+        self.cleaned(slot, changed);
+    }
+
+    #[inline]
     fn change(&mut self, lpn: Lpn, ppn: Option<Ppn>) {
         let _ = self.exchange(lpn, ppn);
     }

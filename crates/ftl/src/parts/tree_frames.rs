@@ -379,6 +379,11 @@ impl MapCache for Frames {
     }
 
     #[inline]
+    fn take_dirty(&mut self, lpns: std::ops::Range<u32>, each: impl FnMut(Lpn, Option<Ppn>)) {
+        self.maps.take_dirty(lpns, each);
+    }
+
+    #[inline]
     fn clean_places(&mut self, first: Lpn, places: impl Iterator<Item = u32>) {
         self.maps.clean_places(first, places);
     }
