@@ -93,7 +93,7 @@ impl Board {
     }
 
     /// Reads a page; the tag is the version that it holds, or [`Tag::UNREADABLE`].
-    #[inline]
+    #[inline(always)]
     pub fn read(&mut self, ppn: Ppn, cause: Cause, after: When) -> Result<(When, Tag), Fault> {
         let done = self.nand.read(&mut self.meter, ppn, cause, after)?;
         Ok((done, self.nand.state().version(ppn)))

@@ -231,7 +231,7 @@ impl<C: MapCache> CachedMap<C> {
     }
 
     /// An entry as memory has it, else as flash has it; costs nothing.
-    #[inline]
+    #[inline(always)]
     pub fn current(&self, board: &Board, lpn: Lpn) -> Option<Ppn> {
         self.cache.entry(lpn).unwrap_or_else(|| self.translation.entry(board, lpn))
     }
