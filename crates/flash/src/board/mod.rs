@@ -291,8 +291,8 @@ impl Board {
         self.nand.update_untimed(&mut self.meter, old_new, what, edits, cause)
     }
 
-    /// The same of one of several pages that were read before and are booked together
-    /// ([`Board::book_updates`]), where [`Nand::updates_runs`].
+    /// The same of one of several pages that are read and written together, where
+    /// [`Nand::updates_runs`]: [`Board::book_updates`] counts and books that of all.
     #[inline(always)]
     pub fn update_uncounted(
         &mut self,

@@ -59,10 +59,7 @@ fn short_ways_are_those_of_devices_on_which_nothing_fails_and_nothing_is_kept() 
     assert!(!alike(&[serial, WHOLE, ("nand.read_retry_rate", "0.1")]));
     let keeps = |pair, sectors| board(&[pair]).keeps_sectors(&io(sectors, Tag(1)));
     assert_eq!([keeps(RMW, 1), keeps(RMW, 15), keeps(WHOLE, 1)], [true, false, false]);
-    let plainly = |pairs: &[(&str, &str)]| {
-        let (page, kind) = (io(15, Tag(1)), PageKind::Data);
-        board(pairs).writes_plainly()
-    };
+    let plainly = |pairs: &[(&str, &str)]| board(pairs).writes_plainly();
     assert_eq!([plainly(&[serial, WHOLE]), plainly(&[serial, RMW])], [true, false]);
     let mut board = board(&[serial, WHOLE]);
     board.program_untimed(Ppn(0), &io(15, Tag(9)), PageKind::Data);

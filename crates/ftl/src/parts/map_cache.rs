@@ -55,13 +55,9 @@ pub trait MapCache {
             lpns.start = lpn.0 + 1;
         }
     }
-    /// The same without what is superseded, of a translation page that is being written: none of
-    /// them has changed any more then.
-    fn take_dirty(
-        &mut self,
-        lpns: std::ops::Range<u32>,
-        mut each: impl FnMut(Lpn, Option<Ppn>),
-    ) {
+    /// The same of a translation page that is being written: none of them has changed any more then.
+    /// What they superseded is known: whoever asks has looked at [`MapCache::unresolved`].
+    fn take_dirty(&mut self, lpns: std::ops::Range<u32>, mut each: impl FnMut(Lpn, Option<Ppn>)) {
         while let Some(lpn) = self.first_dirty(lpns.clone()) {
             each(lpn, self.entry(lpn).expect("a changed entry is in memory"));
             self.clean(lpn);

@@ -249,7 +249,7 @@ impl MapPages {
     /// What memory says of an entry of a page that it holds, by its place there.
     #[inline(always)]
     pub fn look_at(&self, slot: Slot, place: u32) -> Known {
-        debug_assert!(place < self.entries_per_page, "a page has no entry {place}");
+        assert!(place < self.entries_per_page, "a page has no entry {place}");
         let (index, bit) = self.bit(slot, place);
         if self.defers && self.dirty[index] & bit == 0 {
             return Known::AsOnFlash;

@@ -87,7 +87,8 @@ impl Driver {
     }
 
     /// Takes requests of which nobody wants to hear one by one; in a closed loop they arrive when
-    /// the device can take them. When the last one of all that were taken so was done.
+    /// the device can take them. When the last one of all that were taken so was done; they are
+    /// counted by [`Driver::complete_all`] at the latest.
     ///
     /// # Errors
     /// Of the first request that cannot be served; those before it are.
@@ -104,7 +105,8 @@ impl Driver {
         Ok(self.served.completed)
     }
 
-    /// Lets all be completed that [`Driver::submit_all`] sent; when the last one was done.
+    /// Lets all be completed and counted that [`Driver::submit_all`] sent; when the last one was
+    /// done.
     pub fn complete_all(&mut self, device: &mut dyn Device) -> Nanos {
         device.complete_all(&mut self.served);
         self.served.completed

@@ -91,7 +91,8 @@ impl<S: Scheme> Ssd<S> {
     ) -> Result<(), DeviceError> {
         // A piece of a request, or what comes behind the last piece of one.
         let is_whole = self.board.meter().counts_whole_requests();
-        let (first, requests) = requests.split_at_mut(usize::from(!is_whole));
+        let alone = if is_whole { 0 } else { requests.len().min(1) };
+        let (first, requests) = requests.split_at_mut(alone);
         self.submit_row(first, served)?;
         let all = match self.rows(served) {
             rows::BOOKED_AT_ONCE => {
@@ -209,6 +210,9 @@ impl<S: Scheme> Ssd<S> {
 
     /// Counts all requests that were left to be counted together.
     pub(super) fn count_alike(&mut self) {
+        if self.alike.is_empty() {
+            return;
+        }
         for kind in 0..Alike::KINDS {
             self.count_kind(kind);
         }

@@ -87,7 +87,7 @@ impl Payloads {
 
     #[inline]
     fn word(&self, slot: Slot, place: u32) -> u32 {
-        debug_assert!((place as usize) < self.words_per_page, "there is no word {place}");
+        assert!((place as usize) < self.words_per_page, "there is no word {place}");
         self.words[slot.0 as usize * self.words_per_page + place as usize]
     }
 

@@ -255,12 +255,7 @@ impl Nand {
 
     /// The time of a program of which all else follows.
     #[inline]
-    pub(in crate::board) fn time_page(
-        &mut self,
-        ppn: Ppn,
-        cause: Cause,
-        after: When,
-    ) -> When {
+    pub(in crate::board) fn time_page(&mut self, ppn: Ppn, cause: Cause, after: When) -> When {
         let block = self.geometry.block_of(ppn);
         let target = (self.geometry.plane_of_block(block), block, ppn);
         self.clock.program_page(target, self.load, cause, after)

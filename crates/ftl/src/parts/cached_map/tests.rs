@@ -6,8 +6,11 @@ mod written;
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::*;
+use crate::parts::page_space::Stream;
+use crate::parts::translation::MapWrite;
 use crate::settings::SharedSettings;
 use ftlab_flash::board::when::Moment;
+use ftlab_flash::meter::Cause;
 use ftlab_flash::request::{PageIo, RequestShape};
 use ftlab_flash::settings::Groups as _;
 use ftlab_flash::units::{PlaneId, Tag};

@@ -47,8 +47,9 @@ impl Way {
 #[derive(Clone, Copy, Debug, Default)]
 struct Kind {
     way: Option<Way>,
-    /// How many are not counted yet.
+    /// How many are not counted yet, and when the last of them was done.
     requests: u32,
+    last: Nanos,
 }
 
 /// Requests that went like others before them, as most do between two collections, and were done
@@ -60,8 +61,7 @@ pub(in crate::ssd) struct Alike {
     present: usize,
     /// On the device's own clock.
     window: Range<Nanos>,
-    /// When the last of them was done, and what was counted by then.
-    last: Nanos,
+    /// What was counted when the last of them was done.
     totals: Totals,
     /// What the request before booked, and how many more may book the same before the window ends;
     /// none where it did more than others like it will do.
@@ -77,9 +77,18 @@ pub(in crate::ssd) struct Alike {
 pub(super) type ToCount = (Op, Taken, u32, Totals);
 
 impl Alike {
+    /// Whether no request was like another yet.
+    #[inline]
+    pub(super) fn is_empty(&self) -> bool {
+        self.window.is_empty()
+    }
+
     /// Kinds that are told apart at a time, a power of two: most requests are of a few, and those
     /// of which there is only one, as of collections, should not take the place of others.
     pub(super) const KINDS: usize = 16;
+
+    /// Requests of a kind that are left to be counted, about: a window may be of any length.
+    const MOST: u32 = 1 << 16;
 
     /// The kinds of which some are to be counted before this request is: all of them when their
     /// window is over, otherwise that whose place it takes.
@@ -95,7 +104,7 @@ impl Alike {
     fn place_for(&self, way: &Way) -> usize {
         let one = way.place();
         let [first, second] = [one, one ^ 1].map(|place| {
-            let Kind { way, requests } = self.kinds[place];
+            let Kind { way, requests, .. } = self.kinds[place];
             way.map(|_| requests)
         });
         if first <= second { one } else { one ^ 1 }
@@ -107,7 +116,7 @@ impl Alike {
         let kind = &mut self.kinds[place];
         let requests = std::mem::take(&mut kind.requests);
         let way = kind.way.filter(|_| requests > 0)?;
-        Some((way.op, way.taken(self.last), requests, self.totals))
+        Some((way.op, way.taken(kind.last), requests, self.totals))
     }
 
     /// This request was counted; others may be like it, if it could be read. `epoch` is when the
@@ -127,9 +136,9 @@ impl Alike {
             self.kinds = Default::default();
             self.window = window;
         }
-        self.kinds[place] = Kind { way: is_readable.then_some(way), requests: 0 };
+        self.kinds[place] = Kind { way: is_readable.then_some(way), ..Kind::default() };
         (self.present, self.left, self.bare_write) = (place, 0, None);
-        (self.last, self.totals) = (taken.completed, meter.totals());
+        self.totals = meter.totals();
     }
 
     /// Those to come that do the same as the request before book the same, if that neither waited
@@ -138,9 +147,11 @@ impl Alike {
         let is_bare = before.arrival == before.admitted
             && booked.length() == before.completed - before.admitted
             && booked.length() > 0;
-        if self.kinds[self.present].way.is_some() && is_bare {
+        let Kind { way, requests, .. } = self.kinds[self.present];
+        if way.is_some() && is_bare {
             let rest = self.window.end.saturating_sub(1).saturating_sub(before.completed);
-            (self.booked, self.left) = (booked, rest / booked.length());
+            let left = (rest / booked.length()).min(Self::MOST.saturating_sub(requests).into());
+            (self.booked, self.left) = (booked, left);
         }
     }
 
@@ -160,8 +171,10 @@ impl Alike {
     /// `completed`.
     #[inline(always)]
     pub(super) fn takes_row(&mut self, requests: u64, completed: Nanos, board: &Board) {
-        (self.last, self.totals) = (completed, board.meter().totals());
-        self.kinds[self.present].requests += requests as u32;
+        self.totals = board.meter().totals();
+        let kind = &mut self.kinds[self.present];
+        kind.requests += requests as u32;
+        kind.last = completed;
     }
 
     /// Whether a write that was admitted when it came is like the request before: how long the
@@ -170,6 +183,7 @@ impl Alike {
     pub(super) fn takes_write(&self, admitted: Nanos, (loaded, completed): (Nanos, Nanos)) -> bool {
         self.bare_write == Some((loaded - admitted, completed - loaded))
             && self.window.contains(&completed)
+            && self.kinds[self.present].requests < Self::MOST
     }
 
     /// Takes a request in, if it is like others.
@@ -178,9 +192,11 @@ impl Alike {
         let way = Way::of(op, taken);
         let one = way.place();
         let found = [one, one ^ 1].into_iter().find(|&place| self.kinds[place].way == Some(way));
-        let Some(place) = found.filter(|_| self.window.contains(&taken.completed)) else {
+        let has_room = |place: &usize| self.kinds[*place].requests < Self::MOST;
+        let Some(place) = found.filter(has_room) else { return false };
+        if !self.window.contains(&taken.completed) {
             return false;
-        };
+        }
         self.left = if place == self.present { self.left.saturating_sub(1) } else { 0 };
         self.present = place;
         self.takes_row(1, taken.completed, board);

@@ -183,25 +183,39 @@ fn what_is_left_of_chunks_is_counted_before_anything_else_is_done() {
     assert_eq!(counted(again), (1, 1));
 }
 
-/// A piece of a request comes between chunks.
+/// Two requests in pieces come between chunks, the second right behind the first: a chunk that holds
+/// nothing but pieces hands over none but them.
 #[test]
 fn pieces_between_chunks_are_counted_as_one_request() {
-    let mut device = begun(&[]);
+    let parallel = [
+        ("timing.profile", "parallel"),
+        ("timing.page_transfer", "40us"),
+        ("host.queue_depth", "1"),
+    ];
+    for pairs in [&[][..], &parallel] {
+        count_pieces(begun(pairs));
+    }
+}
+
+fn count_pieces(mut device: Ssd<Toy<0>>) {
     let mut how = served(Some(0));
     let mut chunk = |device: &mut Ssd<Toy<0>>, lpns: std::ops::Range<u64>| {
         let mut all: Vec<Request> = lpns.map(|lpn| page(Op::Write, lpn)).collect();
         device.submit_all(&mut all, &mut how).expect("it works");
     };
     chunk(&mut device, 0..5);
-    for lpn in [5, 6] {
-        device.board_mut().meter_mut().piece(Piece { of: 1, pieces: 2 });
-        chunk(&mut device, lpn..lpn + 1);
+    for (of, lpns) in [(1, [5, 6]), (2, [7, 8])] {
+        chunk(&mut device, 0..0);
+        for lpn in lpns {
+            device.board_mut().meter_mut().piece(Piece { of, pieces: 2 });
+            chunk(&mut device, lpn..lpn + 1);
+        }
     }
-    chunk(&mut device, 7..12);
+    chunk(&mut device, 9..14);
     device.complete_all(&mut served(None));
     let host = device.board().meter().host();
-    assert_eq!((host.completed, host.split, host.pieces), (11, 1, 2));
-    assert_eq!(device.board().meter().latency().write()[0].count(), 11);
+    assert_eq!((host.completed, host.split, host.pieces), (12, 2, 4));
+    assert_eq!(device.board().meter().latency().write()[0].count(), 12);
 }
 
 /// The first comes at 1 us and does not wait; the second waits 2 us, until the first is done.

@@ -176,6 +176,70 @@ fn of_a_run_pages_are_noted_whose_entries_memory_has_not() {
     assert_eq!(bench.after_move(5).1, [(5, 90)]);
 }
 
+/// Of one plane, where the page was written before: at one time, or with every operation written
+/// down. Page 131 was written without a look-up, and what that superseded is still valid.
+#[test]
+fn a_translation_page_that_is_written_anew_at_once_is_as_one_written_with_care() {
+    for (unresolved, one_by_one) in [(false, false), (false, true), (true, false), (true, true)] {
+        let mut bench = Bench::<false>::of_planes("1", 100);
+        let old = bench.write(131);
+        for (lpn, ppn) in [(130, Ppn(7)), (131, old)] {
+            bench.map.cache.change(Lpn(lpn), Some(ppn));
+            let Bench { board, space, map } = &mut bench;
+            let _ = map.write_back(space, board, Lpn(lpn), HOW, When::START).expect("has room");
+        }
+        if one_by_one {
+            bench.board.nand_mut().record_mut().start();
+        }
+        let place = bench.map.translation.location(1).expect("it was written");
+        for (lpn, ppn) in [(130, 8), (131, 9), (255, 10)] {
+            bench.map.cache.change(Lpn(lpn), Some(Ppn(ppn)));
+        }
+        if unresolved {
+            bench.map.cache.unresolved.insert(131);
+        }
+        let Bench { board, space, map } = &mut bench;
+        let done = map.rewrite_whole_part(space, board, 1, HOW, When::START).expect("has room");
+        let found = [130, 131, 132, 255].map(|lpn| bench.on_flash(lpn).map(|ppn| ppn.0));
+        assert_eq!(found, [Some(8), Some(9), None, Some(10)]);
+        assert!(bench.map.cache.changed.is_empty());
+        assert_eq!(bench.map.translation.location(1), Some(Ppn(place.0 + 1)));
+        assert!(!bench.board.nand().state().is_valid(place));
+        assert_eq!(bench.board.nand().state().is_valid(old), !unresolved);
+        // A read and a program each, then a program alone; the first page is read as never written.
+        assert_eq!(bench.operations(Cause::Translate), (2, 3));
+        assert_eq!(bench.board.nand().clock().completion(done), { 4 * 405_900 + 2 * 130_900 });
+    }
+}
+
+/// A page whose write was not looked up was superseded on flash: in a run it dies when its
+/// translation page is written. Without lazy copying all entries go to flash, too.
+#[test]
+fn in_a_run_what_was_superseded_dies_and_entries_that_memory_has_are_written() {
+    let written = |one_by_one: bool| {
+        let mut bench = Bench::<false>::of_planes("1", 100);
+        let old = bench.write(131);
+        bench.map.cache.change(Lpn(131), Some(old));
+        let Bench { board, space, map } = &mut bench;
+        let _ = map.write_back(space, board, Lpn(131), HOW, When::START).expect("has room");
+        if one_by_one {
+            bench.board.nand_mut().record_mut().start();
+        }
+        bench.map.lazy_copying = false;
+        bench.map.cache.change(Lpn(131), Some(Ppn(90)));
+        bench.map.cache.unresolved.insert(131);
+        bench.map.moved = vec![Pair::new(131, 90), Pair::new(132, 91)];
+        let Bench { board, space, map } = &mut bench;
+        let done = map.update_moved(space, board, When::START).expect("there is room");
+        assert!(!bench.board.nand().state().is_valid(old));
+        assert_eq!([131, 132].map(|lpn| bench.on_flash(lpn)), [Some(Ppn(90)), Some(Ppn(91))]);
+        assert_eq!(bench.map.cache.unresolved(), 0);
+        (done, bench.operations(Cause::GcMapUpdate), bench.board.nand().sequence())
+    };
+    assert_eq!(written(false), written(true));
+    assert_eq!(written(false).1, (1, 1));
+}
+
 /// What has changed of a page that is written as a whole is written with it.
 #[test]
 fn a_translation_page_that_is_written_anyway_says_what_has_changed() {

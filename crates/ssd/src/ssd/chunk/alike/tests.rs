@@ -75,9 +75,10 @@ fn what_is_like_the_first_is_counted_with_it() {
     let board = plain().board;
     let mut alike = like(Op::Write, first());
     assert_eq!(alike.window, EPOCH..EPOCH + 1_000_000);
+    assert!(!alike.is_empty() && Alike::default().is_empty());
     alike.left = 5;
     assert!(alike.takes(Op::Write, &took(300_000, 100_000), &board));
-    assert_eq!((alike.last, alike.left), (EPOCH + 400_000, 4));
+    assert_eq!(alike.left, 4);
     alike.takes_row(3, EPOCH + 700_000, &board);
     assert_eq!(left(&mut alike), [(Op::Write, 4, EPOCH + 700_000)]);
     assert_eq!(left(&mut alike), [], "they are counted once");
@@ -99,8 +100,7 @@ fn kinds_are_counted_apart() {
         assert_eq!(alike.left, 0, "the one before was of another kind");
     }
     assert!(!alike.takes(Op::Write, &took(341_000, 20_000), &board), "as long as a read");
-    let kinds = [(Op::Read, 1), (Op::Write, 2)];
-    let all = kinds.map(|(op, requests)| (op, requests, EPOCH + 341_000));
+    let all = [(Op::Read, 1, EPOCH + 241_000), (Op::Write, 2, EPOCH + 341_000)];
     assert_eq!(left(&mut alike), all);
     // They begin where their window does.
     let next = took(1_000_000, 100_000);
@@ -115,6 +115,37 @@ fn kinds_are_counted_apart() {
     assert_eq!(alike.window, EPOCH + 1_000_000..EPOCH + 2_000_000);
     assert!(!alike.takes(Op::Read, &took(1_100_000, 20_000), &board), "of the window before");
     assert!(alike.takes(Op::Write, &took(1_100_000, 100_000), &board));
+}
+
+/// Two writes side by side, and a read that is done at once: measuring began with both.
+#[test]
+fn a_request_that_takes_longer_than_the_last_one_was_done_for_is_counted_where_it_was_done() {
+    let board = plain().board;
+    let mut alike = like(Op::Write, took(0, 405_900));
+    begin(&mut alike, Op::Read, &took(0, 50));
+    assert!(alike.takes(Op::Write, &took(0, 405_900), &board));
+    assert!(alike.takes(Op::Read, &took(0, 50), &board));
+    assert_eq!(left(&mut alike), [(Op::Read, 1, EPOCH + 50), (Op::Write, 1, EPOCH + 405_900)]);
+}
+
+/// A window may be so long that they could not be numbered.
+#[test]
+fn so_many_of_a_kind_are_left_to_be_counted_and_no_more() {
+    let board = plain().board;
+    let mut alike = like(Op::Write, took(0, 405_900));
+    let most = Alike::MOST;
+    (1..most).for_each(|_| assert!(alike.takes(Op::Write, &took(0, 405_900), &board)));
+    alike.compares_writes();
+    let (admitted, loaded) = (EPOCH, EPOCH + 40);
+    assert!(alike.takes_write(admitted, (loaded, EPOCH + 405_900)));
+    alike.repeats(&took(0, 405_900), booked());
+    assert_eq!(alike.left, 1);
+    alike.takes_row(1, EPOCH + 405_900, &board);
+    assert!(!alike.takes(Op::Write, &took(0, 405_900), &board));
+    assert!(!alike.takes_write(admitted, (loaded, EPOCH + 405_900)));
+    alike.repeats(&took(0, 405_900), booked());
+    assert_eq!(alike.left, 0);
+    assert_eq!(left(&mut alike), [(Op::Write, most, EPOCH + 405_900)]);
 }
 
 /// More kinds than are told apart: one gives way to another in one of its two places, and what it
