@@ -91,7 +91,7 @@ impl<S: Scheme> Ssd<S> {
     ) -> Result<(), DeviceError> {
         // A piece of a request, or what comes behind the last piece of one.
         let is_whole = self.board.meter().counts_whole_requests();
-        let alone = if is_whole { 0 } else { requests.len().min(1) };
+        let alone = usize::from(!is_whole).min(requests.len());
         let (first, requests) = requests.split_at_mut(alone);
         self.submit_row(first, served)?;
         let all = match self.rows(served) {

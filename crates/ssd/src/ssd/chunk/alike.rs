@@ -100,14 +100,24 @@ impl Alike {
         place..place + 1
     }
 
-    /// Of the two places for requests that go so, an empty one, or that with fewer requests.
+    /// Of the two places for requests that go so, theirs, an empty one, or that with fewer requests.
     fn place_for(&self, way: &Way) -> usize {
         let one = way.place();
+        if let Some(place) = self.find(way) {
+            return place;
+        }
         let [first, second] = [one, one ^ 1].map(|place| {
             let Kind { way, requests, .. } = self.kinds[place];
             way.map(|_| requests)
         });
         if first <= second { one } else { one ^ 1 }
+    }
+
+    /// Where requests are that went so.
+    #[inline(always)]
+    fn find(&self, way: &Way) -> Option<usize> {
+        let one = way.place();
+        [one, one ^ 1].into_iter().find(|&place| self.kinds[place].way == Some(*way))
     }
 
     /// What is to be counted of a kind, of which none is left then.
@@ -189,10 +199,8 @@ impl Alike {
     /// Takes a request in, if it is like others.
     #[inline(always)]
     pub(super) fn takes(&mut self, op: Op, taken: &Taken, board: &Board) -> bool {
-        let way = Way::of(op, taken);
-        let one = way.place();
-        let found = [one, one ^ 1].into_iter().find(|&place| self.kinds[place].way == Some(way));
         let has_room = |place: &usize| self.kinds[*place].requests < Self::MOST;
+        let found = self.find(&Way::of(op, taken));
         let Some(place) = found.filter(has_room) else { return false };
         if !self.window.contains(&taken.completed) {
             return false;

@@ -145,7 +145,14 @@ fn so_many_of_a_kind_are_left_to_be_counted_and_no_more() {
     assert!(!alike.takes_write(admitted, (loaded, EPOCH + 405_900)));
     alike.repeats(&took(0, 405_900), booked());
     assert_eq!(alike.left, 0);
-    assert_eq!(left(&mut alike), [(Op::Write, most, EPOCH + 405_900)]);
+    // They give way to those of their own kind that come.
+    let request = took(0, 405_900);
+    let places = alike.give_way(Op::Write, &request);
+    let counted: Vec<_> = places.filter_map(|place| alike.take(place)).map(|all| all.2).collect();
+    assert_eq!(counted, [most]);
+    begin(&mut alike, Op::Write, &request);
+    assert!(alike.takes(Op::Write, &request, &board));
+    assert_eq!(left(&mut alike), [(Op::Write, 1, EPOCH + 405_900)]);
 }
 
 /// More kinds than are told apart: one gives way to another in one of its two places, and what it
