@@ -33,6 +33,7 @@ mod chunk;
 mod gaps;
 mod later;
 mod power;
+mod taken;
 mod taking;
 mod versions;
 

@@ -14,7 +14,7 @@
 
 mod alike;
 
-use super::taking::Taken;
+use super::taken::Taken;
 use super::{DeviceError, Served, Ssd};
 pub(super) use alike::Alike;
 use ftlab_flash::board::nand::clock::PathSplit;

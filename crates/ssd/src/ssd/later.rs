@@ -5,7 +5,7 @@
 //! arrival, or, with every slot taken, to the first completion: nothing that arrives later can
 //! change what has happened by then.
 
-use super::taking::Taken;
+use super::taken::Taken;
 use super::{Device, DeviceError, Served, Ssd};
 use crate::later::{Later, Waiting};
 use ftlab_flash::board::nand::clock::Ended;

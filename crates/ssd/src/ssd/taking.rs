@@ -1,25 +1,11 @@
 //! One request: taken by the device, served, and counted.
 
+use super::taken::Taken;
 use super::{DeviceError, Ssd};
 use crate::buffer::Front;
-use ftlab_flash::board::nand::clock::PathSplit;
 use ftlab_flash::request::{Completion, Op, Request, Stages};
 use ftlab_flash::units::Nanos;
 use ftlab_ftl::scheme::Scheme;
-
-/// How a request went, on the device's own clock.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Taken {
-    pub arrival: Nanos,
-    pub admitted: Nanos,
-    /// Across the link.
-    pub begun: Nanos,
-    /// Done, but for the link.
-    pub ready: Nanos,
-    pub completed: Nanos,
-    /// What the time from `begun` to `ready` was spent on, as it was noted.
-    pub noted: PathSplit,
-}
 
 impl<S: Scheme> Ssd<S> {
     /// Serves a request and counts it as completed.

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use crate::ssd::taking::Taken;
+use crate::ssd::taken::Taken;
 use ftlab_flash::board::Board;
 use ftlab_flash::board::nand::clock::{Booked, PathSplit};
 use ftlab_flash::meter::{Meter, Totals};
