@@ -135,7 +135,7 @@ ROOMS = {
         (unit("ssd"), device(), examples("buffers"), *conformance("ideal_page", "bast"))),
     "host": Room(("crates/ssd/src/host/*.rs",), (unit("ssd"), device())),
     "ssd": Room(
-        ("crates/ssd/src/*.rs", "crates/ssd/src/ssd/*.rs"),
+        ("crates/ssd/src/*.rs", "crates/ssd/src/ssd/*.rs", "crates/ssd/src/ssd/chunk/*.rs"),
         (unit("ssd"), device(), *said("ideal_page", "dftl"), *conformance("ideal_page"))),
 }
 
