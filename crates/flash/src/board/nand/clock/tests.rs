@@ -90,20 +90,6 @@ fn programs_without_tokens_take_what_their_tokens_say() {
     }
 }
 
-/// What was noted comes before the cells, in this order, as far as the time goes.
-#[test]
-fn what_was_noted_is_split_within_the_time_that_there_was() {
-    let noted = PathSplit { controller: 5, map: 10, buffer: 20, channel: 30, flash: 0 };
-    let within = |time| {
-        let PathSplit { controller, map, buffer, channel, flash } = noted.within(time);
-        [controller, map, buffer, channel, flash]
-    };
-    assert_eq!(within(100), [5, 10, 20, 30, 35]);
-    assert_eq!(within(65), [5, 10, 20, 30, 0]);
-    assert_eq!(within(30), [5, 10, 15, 0, 0]);
-    assert_eq!(within(3), [3, 0, 0, 0, 0]);
-}
-
 /// Random operations on two clocks, the first of which takes a short way.
 fn book_alike(geometry: &Geometry, [short, long]: [&mut Clock; 2], case: &str) {
     let mut rng = Rng::new(5, Purpose::Workload);
