@@ -134,12 +134,11 @@ impl<C: MapCache> PageOwner for CachedMap<C> {
         for (new, mover) in (first.0..).map(Ppn).zip(moved) {
             let lpn = Lpn(mover.logical);
             let memory = self.cache.look(lpn);
-            if !is_plain {
-                self.moved_data(board, Moved::of(mover, new));
-            } else if matches!(memory, Known::No) {
+            let is_lazy = self.lazy_copying && is_plain;
+            if is_plain && matches!(memory, Known::No) {
                 self.cache.page_moved(lpn, new);
                 self.moved.push(Pair::new(lpn.0, new.0));
-            } else if self.lazy_copying && self.known(board, lpn, memory) == Some(Some(mover.old)) {
+            } else if is_lazy && self.known(board, lpn, memory) == Some(Some(mover.old)) {
                 self.cache.page_moved(lpn, new);
                 self.cache.change(lpn, Some(new));
                 lazy_updates += 1;
