@@ -277,6 +277,15 @@ pub trait Scheme: Clone + Send + Sync + 'static {
 
     /// Where a page is; changes nothing and costs nothing.
     fn locate(&self, board: &Board, lpn: Lpn) -> Location;
+    /// Where a page probably is on flash, for [`Scheme::glance_at`]: looks at what serving a request
+    /// of the page begins with, so that it is at hand then, and may be wrong.
+    #[inline]
+    fn find_ahead(&self, board: &Board, lpn: Lpn) -> Option<Ppn> {
+        match self.locate(board, lpn) {
+            Location::Flash(ppn) => Some(ppn),
+            _ => None,
+        }
+    }
     /// Looks at what changes when this page dies, so that it is at hand. What is seen means nothing.
     /// Whose victims are in a page space, and whose requests are short, hands it on to that.
     #[inline]

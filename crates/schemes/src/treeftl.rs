@@ -163,8 +163,13 @@ impl Pruning for Latte {
     fn next(&mut self, frames: &Frames, pinned: Option<Slot>) -> (Leaf, u32) {
         let compared = self.groups.len(0);
         // Rule 1: the group with the smallest time.
-        let bare = |&map: &Slot| Some(map) == pinned && frames.children(map) == 0;
-        let victim = self.groups.from_oldest(0).find(|map| !bare(map));
+        let mut victim = self.groups.oldest(0);
+        if let Some(map) = victim
+            && victim == pinned
+            && frames.children(map) == 0
+        {
+            victim = self.groups.used_after(map);
+        }
         let map = victim.expect("two frames hold more than the translation page in use");
         // Rule 2: its CDP with the smallest offset, the one accessed last at the end.
         let last = unpack(self.accessed[map.index()]);

@@ -2,12 +2,15 @@
 //! requests do to the tree, and every open point of the paper as a setting that changes what it
 //! says.
 
-use crate::common::{config, flush, open, pages, place, record, submit, version};
+use crate::common::{
+    CONTROLLER, LATENCIES, PROGRAM, READ, TRANSFER, config, flush, open, pages, place, record,
+    submit, version,
+};
 use ftlab_engine::board::nand::record::Operation;
 use ftlab_engine::board::nand::state::OobRead;
 use ftlab_engine::config::Config;
 use ftlab_engine::meter::{Cause, Event, Level};
-use ftlab_engine::request::{Op, Request};
+use ftlab_engine::request::{Op, Request, Stages};
 use ftlab_engine::rng::{Purpose, Rng};
 use ftlab_engine::schemes::Location;
 use ftlab_engine::ssd::Device;
@@ -458,6 +461,24 @@ fn collection_moves_what_memory_holds() {
     let (.., updates) = run("treeftl", 10);
     let (.., updates_gc) = run("treeftl:gc", 10);
     assert!(updates > 1000 && updates_gc < updates, "{updates} and {updates_gc} map updates");
+}
+
+/// Two frames hold group 0's translation page and a page of it, which was written. Both leave for
+/// group 1's, one after the other: the host's program is no work on the map, all else is.
+#[test]
+fn what_leaves_for_a_translation_page_is_no_part_of_its_load() {
+    for profile in ["serial", "parallel"] {
+        let own = [("timing.profile", profile), ("treeftl.load_unwritten", "false")];
+        let config = settings(2, &[&LATENCIES[..], &own].concat());
+        let mut device = open("treeftl", &config);
+        submit(device.as_mut(), &config, Op::Write, 0);
+        let later = Request { arrival: 1_000_000, ..pages(&config, Op::Write, E, 1) };
+        let stages = device.submit(&later).expect("the device works").stages;
+        let (flash, channel) = (PROGRAM, TRANSFER);
+        let map = READ + TRANSFER + TRANSFER + PROGRAM;
+        let expected = Stages { controller: CONTROLLER, flash, channel, map, ..Stages::default() };
+        assert_eq!(stages, expected, "{profile}");
+    }
 }
 
 /// Volatile RAM loses what was not flushed, down to the version on flash; kept RAM nothing.

@@ -277,18 +277,20 @@ impl Board {
     }
 
     /// The short way of [`Board::program_payload`] for a page that replaces an older one with
-    /// single words of it changed, where [`Board::programs_plainly`]; its time was told before
-    /// ([`Board::program_on_server`], [`Board::time_page`]). How many valid pages the
-    /// older one's block keeps.
+    /// words of it changed, where [`Board::programs_plainly`]; `edit` says whether it changes any
+    /// ([`replace_words`]). Its time was told before ([`Board::program_on_server`],
+    /// [`Board::time_page`]). How many valid pages the older one's block keeps.
+    ///
+    /// [`replace_words`]: nand::replace_words
     #[inline(always)]
     pub fn update_untimed(
         &mut self,
         old_new: (Ppn, Ppn),
         what: (PageKind, u32),
-        edits: &[(u32, u32)],
+        edit: impl FnOnce(&mut [u32]) -> bool,
         cause: Cause,
     ) -> (BlockId, u32) {
-        self.nand.update_untimed(&mut self.meter, old_new, what, edits, cause)
+        self.nand.update_untimed(&mut self.meter, old_new, what, edit, cause)
     }
 
     /// The same of one of several pages that are read and written together, where
@@ -298,9 +300,9 @@ impl Board {
         &mut self,
         old_new: (Ppn, Ppn),
         what: (PageKind, u32),
-        edits: &[(u32, u32)],
+        edit: impl FnOnce(&mut [u32]) -> bool,
     ) -> (BlockId, u32) {
-        self.nand.update_uncounted(old_new, what, edits)
+        self.nand.update_uncounted(old_new, what, edit)
     }
 
     /// So many pages were read and written anew: when the last of them is written.
@@ -315,6 +317,15 @@ impl Board {
     #[inline(always)]
     pub fn program_on_server(&mut self, cause: Cause) -> Option<Moment> {
         self.nand.clock_mut().program_on_server(cause)
+    }
+
+    /// The same wherever: when a page is programmed that could be from `after` on.
+    #[inline(always)]
+    pub fn time_plainly(&mut self, ppn: Ppn, cause: Cause, after: When) -> When {
+        match self.program_on_server(cause) {
+            Some(done) => done.token(),
+            None => self.time_page(ppn, cause, after),
+        }
     }
 
     /// When a page is programmed that could be from `after` on.

@@ -31,16 +31,15 @@ impl Board {
     #[inline]
     pub fn search(&mut self, what: Search, candidates: u32, after: When) -> When {
         let steps = match self.search.model {
-            SearchModel::None | SearchModel::Scan => u64::from(candidates),
+            SearchModel::None => {
+                self.meter.event(what.event(), u64::from(candidates));
+                return after;
+            }
+            SearchModel::Scan => u64::from(candidates),
             SearchModel::List => 1,
         };
         self.meter.event(what.event(), steps);
-        match self.search.model {
-            SearchModel::None => after,
-            SearchModel::Scan | SearchModel::List => {
-                self.nand.clock_mut().search(steps * self.search.step_time.0, after)
-            }
-        }
+        self.nand.clock_mut().search(steps * self.search.step_time.0, after)
     }
 
     /// Whether searches take no time.

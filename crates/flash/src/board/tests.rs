@@ -1,6 +1,7 @@
 //! What the board asks of the flash, and what its own questions answer.
 
 use super::for_tests::{erase, read, write, write_words};
+use super::nand::replace_words;
 use super::nand::state::Oob;
 use super::*;
 use crate::request::RequestShape;
@@ -138,7 +139,9 @@ fn words_are_changed_the_short_way_until_somebody_may_plan_a_failure() {
     assert!(board.program_payload(Ppn(0), what, words, cause, When::START).is_ok());
     let update = |board: &mut Board, old, new| {
         let plainly = board.programs_plainly();
-        plainly.then(|| board.update_untimed((Ppn(old), Ppn(new)), what, &[(1, 9)], cause))
+        plainly.then(|| {
+            board.update_untimed((Ppn(old), Ppn(new)), what, replace_words(&[(1, 9)]), cause)
+        })
     };
     assert_eq!(update(&mut board, 0, 1), Some((BlockId(0), 1)));
     assert_eq!(board.nand().payload(Ppn(1))[..2], [4, 9]);
@@ -160,11 +163,11 @@ fn pages_of_a_run_that_are_updated_are_counted_and_booked_as_one_by_one() {
         let pages = [(0, 2), (1, 3)].map(|(old, new)| (Ppn(old), Ppn(new)));
         let mut done = When::START;
         let kept = pages.map(|(old, new)| match in_run {
-            true => board.update_uncounted((old, new), what, &[(1, 9)]),
+            true => board.update_uncounted((old, new), what, replace_words(&[(1, 9)])),
             false => {
                 let read = board.read_words(old, cause, done).expect("power is on");
                 done = board.time_page(new, cause, read);
-                board.update_untimed((old, new), what, &[(1, 9)], cause)
+                board.update_untimed((old, new), what, replace_words(&[(1, 9)]), cause)
             }
         });
         if in_run {

@@ -130,15 +130,26 @@ impl<C: MapCache> PageOwner for CachedMap<C> {
     /// The same as of single pages: of most memory has no entry, or one that says where they were.
     fn run_moved(&mut self, board: &mut Board, first: Ppn, moved: &[Mover]) {
         let is_plain = !C::ADOPTS && !self.translation.has_astray();
+        let is_lazy = is_plain && self.lazy_copying;
+        // Then flash names the valid copy of each page of which memory says nothing else.
+        let is_resolved = is_plain && self.cache.unresolved() == 0;
         let mut lazy_updates = 0;
         for (new, mover) in (first.0..).map(Ppn).zip(moved) {
             let lpn = Lpn(mover.logical);
             let memory = self.cache.look(lpn);
-            let is_lazy = self.lazy_copying && is_plain;
-            if is_plain && matches!(memory, Known::No) {
-                self.cache.page_moved(lpn, new);
-                self.moved.push(Pair::new(lpn.0, new.0));
-            } else if is_lazy && self.known(board, lpn, memory) == Some(Some(mover.old)) {
+            let says_old = match memory {
+                Known::No if is_plain => {
+                    self.cache.page_moved(lpn, new);
+                    self.moved.push(Pair::new(lpn.0, new.0));
+                    continue;
+                }
+                Known::AsOnFlash if is_resolved => {
+                    debug_assert_eq!(self.translation.entry(board, lpn), Some(mover.old));
+                    true
+                }
+                _ => self.known(board, lpn, memory) == Some(Some(mover.old)),
+            };
+            if is_lazy && says_old {
                 self.cache.page_moved(lpn, new);
                 self.cache.change(lpn, Some(new));
                 lazy_updates += 1;

@@ -38,6 +38,14 @@ use ftlab_flash::meter::{Cause, Event};
 use ftlab_flash::request::PageIo;
 use ftlab_flash::units::{Lpn, PlaneId, Ppn, Tag};
 
+/// What became of a page that was to be written the short way ([`DemandMapped::write_shortly`]).
+pub enum Written {
+    /// It was programmed here, but for its time.
+    Shortly(Ppn),
+    /// Nothing: this plane takes it, with care.
+    Not(PlaneId),
+}
+
 /// Page-mapped data whose map lies on flash.
 #[derive(Clone)]
 pub struct DemandMapped<C> {
@@ -158,28 +166,58 @@ impl<C: MapCache> DemandMapped<C> {
     /// Writes a page whose entry the cache holds.
     #[inline(always)]
     pub fn write(&mut self, board: &mut Board, io: &PageIo, known: When) -> Result<When, Fault> {
+        match self.write_shortly(board, io) {
+            Written::Shortly(new) => {
+                let old = self.map.exchange(board, io.lpn, Some(new));
+                Ok(self.finish_write(board, io, (old, new), known))
+            }
+            Written::Not(plane) => self.write_with_care(board, *io, plane, known),
+        }
+    }
+
+    /// The short way of [`DemandMapped::write`], to where the page is programmed: whoever changes the
+    /// cached entry then goes on with [`DemandMapped::finish_write`]. The plane that takes it where it
+    /// must be written with care, nothing being done.
+    #[inline(always)]
+    pub fn write_shortly(&mut self, board: &mut Board, io: &PageIo) -> Written {
         let plane = self.space.place_beside_withheld(board, io);
         let place = (plane, Stream::Data);
         // A space whose data a policy divides is never taken for one that has room.
         if self.space.has_room(place)
-            && let Some((new, done)) =
-                self.space.write_shortly(board, place, (io, PageKind::Data), known)
+            && board.writes_plainly()
+            && let Some(new) = self.space.write_untimed(board, place, (io, PageKind::Data))
         {
-            let old = self.map.exchange(board, io.lpn, Some(new));
-            self.written(board, io.lpn, old);
-            return Ok(done);
+            return Written::Shortly(new);
         }
-        self.write_with_care(board, io, plane, known)
+        Written::Not(plane)
     }
 
-    #[inline(never)]
-    fn write_with_care(
+    /// The cached entry of a page that was written the short way names the new copy in place of the
+    /// old one: when it is programmed.
+    #[inline(always)]
+    pub fn finish_write(
         &mut self,
         board: &mut Board,
         io: &PageIo,
+        (old, new): (Option<Ppn>, Ppn),
+        known: When,
+    ) -> When {
+        let done = board.time_plainly(new, io.cause, known);
+        self.written(board, io.lpn, old);
+        done
+    }
+
+    /// The long way of [`DemandMapped::write`]. Its page comes as a copy: what has its address taken
+    /// must be in memory, and the short way needs it nowhere.
+    #[inline(never)]
+    pub fn write_with_care(
+        &mut self,
+        board: &mut Board,
+        io: PageIo,
         plane: PlaneId,
         known: When,
     ) -> Result<When, Fault> {
+        let io = &io;
         let place = (plane, self.space.host_stream(board, io));
         let ready = self.space.make_room(board, &mut self.map, place, known)?;
         // Looked up after collection, which may have moved the old version.

@@ -102,14 +102,14 @@ impl HeldPages {
     }
 
     /// When the frame is free that the next page takes; there must be one.
-    #[inline]
+    #[inline(always)]
     pub fn free_from(&self) -> Moment {
         let slot = self.free.last().expect("a frame is free");
         self.frames[*slot as usize].ready
     }
 
     /// A free frame takes a page with what is here of it; there must be one.
-    #[inline]
+    #[inline(always)]
     pub fn take(&mut self, held: Held) -> Slot {
         let slot = self.free.pop().expect("a frame is free");
         self.held += 1;

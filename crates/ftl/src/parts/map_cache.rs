@@ -8,7 +8,7 @@
 use crate::parts::page_space::{Newer, PageSpace};
 use ftlab_flash::board::Board;
 use ftlab_flash::board::when::When;
-use ftlab_flash::units::{BlockId, Lpn, PlaneId, Ppn};
+use ftlab_flash::units::{BlockId, Lpn, PlaneId, Ppn, pack};
 
 /// What memory says of an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -55,13 +55,18 @@ pub trait MapCache {
             lpns.start = lpn.0 + 1;
         }
     }
-    /// The same of a translation page that is being written: none of them has changed any more then.
-    /// What they superseded is known: whoever asks has looked at [`MapCache::unresolved`].
-    fn take_dirty(&mut self, lpns: std::ops::Range<u32>, mut each: impl FnMut(Lpn, Option<Ppn>)) {
+    /// The same of a translation page that is being written, straight to its words (packed physical
+    /// pages): none of them has changed any more then. What they superseded is known: whoever asks
+    /// has looked at [`MapCache::unresolved`]. How many there were.
+    fn take_dirty(&mut self, lpns: std::ops::Range<u32>, words: &mut [u32]) -> u32 {
+        let mut taken = 0;
         while let Some(lpn) = self.first_dirty(lpns.clone()) {
-            each(lpn, self.entry(lpn).expect("a changed entry is in memory"));
+            let entry = self.entry(lpn).expect("a changed entry is in memory");
+            words[(lpn.0 - lpns.start) as usize] = pack(entry.map(|ppn| ppn.0));
             self.clean(lpn);
+            taken += 1;
         }
+        taken
     }
     /// Changes an entry that memory holds; it differs from flash from now on.
     fn change(&mut self, lpn: Lpn, ppn: Option<Ppn>);

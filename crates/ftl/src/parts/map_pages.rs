@@ -23,6 +23,8 @@ struct Page {
     part: u32,
     /// Entries that differ from flash.
     dirty_entries: u32,
+    /// Of its entries up to 64 groups, one bit each: whether some of a group may differ from flash.
+    groups: u64,
     /// When it was loaded.
     ready: When,
 }
@@ -42,6 +44,8 @@ pub struct MapPages {
     dirty: Vec<u64>,
     /// Words of these bits a page.
     bit_words: usize,
+    /// Words to a group, a power of two, by its exponent.
+    group_bits: u32,
     /// Pages with an entry that differs from flash.
     dirty_pages: u32,
     free: Vec<u32>,
@@ -69,6 +73,7 @@ impl MapPages {
             defers: false,
             dirty: zeroed(frames * bit_words),
             bit_words,
+            group_bits: bit_words.div_ceil(64).next_power_of_two().ilog2(),
             dirty_pages: 0,
             free: (0..capacity).rev().collect(),
             entries_per_page: per_page,
@@ -199,7 +204,7 @@ impl MapPages {
         debug_assert!(self.find(part).is_none());
         let slot = self.free.pop().expect("the owner made room");
         self.slot_of[part as usize] = pack(Some(slot));
-        self.pages[slot as usize] = Page { part, dirty_entries: 0, ready };
+        self.pages[slot as usize] = Page { part, dirty_entries: 0, groups: 0, ready };
         Slot(slot)
     }
 
@@ -257,12 +262,41 @@ impl MapPages {
         Known::Entry(unpack(self.words[self.word(slot, place)]).map(Ppn))
     }
 
+    /// As [`MapCache::exchange`], by slot and place.
+    #[inline(always)]
+    pub fn exchange_at(&mut self, (slot, place): (Slot, u32), ppn: Option<Ppn>) -> Known {
+        assert!(place < self.entries_per_page, "a page has no entry {place}");
+        self.put((slot, place), ppn)
+    }
+
+    #[inline(always)]
+    fn put(&mut self, (slot, place): (Slot, u32), ppn: Option<Ppn>) -> Known {
+        let (word, (index, bit)) = (self.word(slot, place), self.bit(slot, place));
+        let before = std::mem::replace(&mut self.words[word], pack(ppn.map(|ppn| ppn.0)));
+        let bits = &mut self.dirty[index];
+        let was_dirty = *bits & bit != 0;
+        *bits |= bit;
+        if !was_dirty {
+            let page = &mut self.pages[slot.index()];
+            self.dirty_pages += u32::from(page.dirty_entries == 0);
+            page.dirty_entries += 1;
+            page.groups |= 1 << ((place / 64) >> self.group_bits);
+            if self.defers {
+                return Known::AsOnFlash;
+            }
+        }
+        Known::Entry(unpack(before).map(Ppn))
+    }
+
     /// So many entries of a page, one at least, do not differ from flash any more.
     #[inline(always)]
     fn cleaned(&mut self, slot: Slot, entries: u32) {
         let page = &mut self.pages[slot.index()];
         page.dirty_entries -= entries;
-        self.dirty_pages -= u32::from(page.dirty_entries == 0);
+        if page.dirty_entries == 0 {
+            page.groups = 0;
+            self.dirty_pages -= 1;
+        }
     }
 
     /// Every page in memory.
@@ -338,30 +372,32 @@ impl MapCache for MapPages {
     }
 
     #[inline]
-    fn take_dirty(&mut self, lpns: Range<u32>, mut each: impl FnMut(Lpn, Option<Ppn>)) {
-        let Some(slot) = self.find(self.by_page.quotient(lpns.start)) else { return };
-        let changed = self.dirty_entries(slot);
-        if changed == 0 {
-            return;
-        }
+    fn take_dirty(&mut self, lpns: Range<u32>, words: &mut [u32]) -> u32 {
+        let Some(slot) = self.find(self.by_page.quotient(lpns.start)) else { return 0 };
+        let Page { dirty_entries: changed, mut groups, .. } = self.pages[slot.index()];
         let entries = slot.index() * self.entries_per_page as usize;
         let known = &self.words[entries..entries + self.entries_per_page as usize];
-        let (bits, mut left) = (self.bits(slot), changed);
-        for (first, bits) in (0..).step_by(64).zip(&mut self.dirty[bits]) {
-            if *bits == 0 {
-                continue;
-            }
-            while *bits != 0 {
-                let place = first + bits.trailing_zeros();
-                *bits &= *bits - 1;
-                left -= 1;
-                each(Lpn(lpns.start + place), unpack(known[place as usize]).map(Ppn));
-            }
-            if left == 0 {
-                break;
+        let (bits, group_bits) = (self.bits(slot), self.group_bits);
+        let (bits, words) = (&mut self.dirty[bits], &mut words[..known.len()]);
+        while groups != 0 {
+            let mut index = (groups.trailing_zeros() as usize) << group_bits;
+            groups &= groups - 1;
+            // Of more than 64 words there are always two to a group: pages have whole sectors.
+            let end = index + (1 << group_bits);
+            while index < end {
+                let mut left = std::mem::take(&mut bits[index]);
+                while left != 0 {
+                    let place = index * 64 + left.trailing_zeros() as usize;
+                    left &= left - 1;
+                    words[place] = known[place];
+                }
+                index += 1;
             }
         }
-        self.cleaned(slot, changed);
+        if changed > 0 {
+            self.cleaned(slot, changed);
+        }
+        changed
     }
 
     #[inline]
@@ -371,21 +407,8 @@ impl MapCache for MapPages {
 
     #[inline(always)]
     fn exchange(&mut self, lpn: Lpn, ppn: Option<Ppn>) -> Known {
-        let (slot, place) = self.place(lpn).expect("the page is in memory");
-        let (word, (index, bit)) = (self.word(slot, place), self.bit(slot, place));
-        let before = std::mem::replace(&mut self.words[word], pack(ppn.map(|ppn| ppn.0)));
-        let bits = &mut self.dirty[index];
-        let was_dirty = *bits & bit != 0;
-        *bits |= bit;
-        if !was_dirty {
-            let page = &mut self.pages[slot.index()];
-            self.dirty_pages += u32::from(page.dirty_entries == 0);
-            page.dirty_entries += 1;
-            if self.defers {
-                return Known::AsOnFlash;
-            }
-        }
-        Known::Entry(unpack(before).map(Ppn))
+        let place = self.place(lpn).expect("the page is in memory");
+        self.put(place, ppn)
     }
 
     #[inline]

@@ -37,6 +37,8 @@ pub struct RequestSize {
     rule: SizeRule,
     /// Sectors of a page, where bytes are compared.
     sectors_per_page: Option<u32>,
+    /// Size of the shortest long request, pages or sectors.
+    shortest: u64,
     continuation: bool,
     /// The page behind the last write request.
     end: u64,
@@ -52,13 +54,29 @@ impl RequestSize {
     /// sequential whatever its length.
     pub fn new(threshold: u32, rule: SizeRule, continuation: bool) -> Self {
         let (sectors_per_page, end, sequential) = (None, u64::MAX, false);
-        RequestSize { threshold, rule, sectors_per_page, continuation, end, sequential }
+        let size = RequestSize {
+            threshold,
+            rule,
+            sectors_per_page,
+            shortest: 0,
+            continuation,
+            end,
+            sequential,
+        };
+        size.settled()
+    }
+
+    /// With the shortest long request, which the rest says.
+    fn settled(self) -> Self {
+        let pages = u64::from(self.threshold);
+        let threshold = pages * u64::from(self.sectors_per_page.unwrap_or(1));
+        RequestSize { shortest: threshold + u64::from(self.rule == SizeRule::Above), ..self }
     }
 
     /// The same, its unit chosen, on a device of pages of so many sectors.
     pub fn measured(self, unit: SizeUnit, sectors_per_page: u32) -> Self {
         let sectors_per_page = (unit == SizeUnit::Bytes).then_some(sectors_per_page);
-        RequestSize { sectors_per_page, ..self }
+        RequestSize { sectors_per_page, ..self }.settled()
     }
 
     /// Without a request before; the threshold stays.
@@ -73,22 +91,14 @@ impl RequestSize {
 
     /// Changes threshold and comparison, from the next request on.
     pub fn set_threshold(&mut self, threshold: u32, rule: SizeRule) {
-        (self.threshold, self.rule) = (threshold, rule);
+        *self = RequestSize { threshold, rule, ..self.clone() }.settled();
     }
 
     /// Whether a request is long.
     #[inline]
     pub fn is_long(&self, request: &RequestShape) -> bool {
-        let (size, threshold): (u64, u64) = match self.sectors_per_page {
-            None => (request.pages.into(), self.threshold.into()),
-            Some(of_page) => {
-                (request.sectors.into(), u64::from(self.threshold) * u64::from(of_page))
-            }
-        };
-        match self.rule {
-            SizeRule::Above => size > threshold,
-            SizeRule::AtLeast => size >= threshold,
-        }
+        let size = if self.sectors_per_page.is_some() { request.sectors } else { request.pages };
+        u64::from(size) >= self.shortest
     }
 
     /// Whether the request of this page is sequential. To be asked once for every page written: the

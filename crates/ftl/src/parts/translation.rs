@@ -15,10 +15,10 @@ use std::collections::BTreeMap;
 
 use crate::parts::page_space::{PageSpace, Stream};
 use ftlab_flash::board::Board;
-use ftlab_flash::board::nand::Payload;
 use ftlab_flash::board::nand::fault::Fault;
 use ftlab_flash::board::nand::geometry::Geometry;
 use ftlab_flash::board::nand::state::PageKind;
+use ftlab_flash::board::nand::{Payload, replace_words};
 use ftlab_flash::board::when::When;
 use ftlab_flash::meter::{Cause, Level};
 use ftlab_flash::units::{Divisor, Lpn, PlaneId, Ppn, pack, unpack, zeroed};
@@ -119,9 +119,22 @@ impl Translation {
         {
             return unpack(word).map(Ppn);
         }
-        let (part, place) = self.part_of(lpn);
+        self.entry_at(board, self.part_of(lpn))
+    }
+
+    /// The same by translation page and place, as flash has it whatever went astray.
+    #[inline(always)]
+    pub fn entry_at(&self, board: &Board, (part, place): (u32, u32)) -> Option<Ppn> {
         let page = self.location(part)?;
         unpack(board.nand().payload_word(page, place)).map(Ppn)
+    }
+
+    /// Looks at an entry on flash, so that it is at hand; what it probably is.
+    #[inline]
+    pub fn glance(&self, board: &Board, lpn: Lpn) -> Option<Ppn> {
+        let (part, place) = self.part_of(lpn);
+        let page = self.location(part)?;
+        unpack(board.nand().glance_at_word(page, place)).map(Ppn)
     }
 
     /// Whether memory keeps places of pages that moved and that flash does not say.
@@ -234,7 +247,8 @@ impl Translation {
         edits: &[(u32, u32)],
         how: MapWrite,
     ) {
-        space.update_map_untimed(board, how.plane, (old, new), (part, edits), how.cause);
+        let edit = replace_words(edits);
+        space.update_map_untimed(board, how.plane, (old, new), (part, how.cause), edit);
         self.gtd[part as usize] = pack(Some(new.0));
     }
 
@@ -346,6 +360,21 @@ mod tests {
         assert_eq!(board.nand().payload(page)[3..9], [0, 42, 61, 72, 80, 0]);
         assert_eq!((map.astray(), level(&board)), (1, Some(1)), "that of translation page 0");
         assert_eq!(map.entry(&board, Lpn(100)), Some(Ppn(90)));
+    }
+
+    /// Of translation pages 0 and 1 only the latter was written: page 133 is its sixth.
+    #[test]
+    fn whoever_looks_ahead_sees_what_flash_says() {
+        let (mut board, mut space, mut map) = device(40 * 4, 512);
+        let _ = map.write(&mut space, &mut board, 1, &[(5, 51)], HOW, When::START).expect("room");
+        for (lpn, ppn) in [(5, None), (132, None), (133, Some(Ppn(50)))] {
+            let seen = map.glance(&board, Lpn(lpn));
+            assert_eq!((seen, map.entry(&board, Lpn(lpn))), (ppn, ppn), "{lpn}");
+        }
+        map.went_astray(&mut board, Lpn(133), Ppn(9));
+        assert_eq!(map.entry(&board, Lpn(133)), Some(Ppn(9)));
+        assert_eq!(map.glance(&board, Lpn(133)), Some(Ppn(50)), "it does not know better");
+        assert_eq!(map.entry_at(&board, (1, 5)), Some(Ppn(50)), "nor does flash");
     }
 
     #[test]

@@ -149,21 +149,28 @@ impl Frames {
     /// The first cached data page below a translation page, by offset, `last` behind all others.
     #[inline(always)]
     pub fn first_child(&self, map: Slot, last: Option<u32>) -> Option<u32> {
-        let last = last.filter(|&offset| {
-            let (word, bit) = self.bit(map, offset);
-            self.marks[word].cached & bit != 0
-        });
-        if self.children(map) <= u32::from(last.is_some()) {
-            return last;
+        let children = self.children(map);
+        if children == 0 {
+            return None;
         }
         let words = self.marks(map);
+        let word_of = |offset: u32| offset as usize / 64;
+        let bit_of = |offset: u32| 1 << (offset % 64);
+        // Mostly the last one is the only one.
+        if children == 1
+            && let Some(last) = last
+            && words[word_of(last)].cached & bit_of(last) != 0
+        {
+            return Some(last);
+        }
         let first = |from: usize| {
             let index = from + words[from..].iter().position(|word| word.cached != 0)?;
             Some((index, words[index].cached))
         };
         let (mut index, mut word) = first(0)?;
-        if let Some(last) = last.filter(|&last| last as usize / 64 == index) {
-            word &= !(1 << (last % 64));
+        // Where there are several, one of the others comes before it.
+        if let Some(last) = last.filter(|&last| children > 1 && word_of(last) == index) {
+            word &= !bit_of(last);
             if word == 0 {
                 (index, word) = first(index + 1)?;
             }
@@ -379,8 +386,8 @@ impl MapCache for Frames {
     }
 
     #[inline]
-    fn take_dirty(&mut self, lpns: std::ops::Range<u32>, each: impl FnMut(Lpn, Option<Ppn>)) {
-        self.maps.take_dirty(lpns, each);
+    fn take_dirty(&mut self, lpns: std::ops::Range<u32>, words: &mut [u32]) -> u32 {
+        self.maps.take_dirty(lpns, words)
     }
 
     #[inline]

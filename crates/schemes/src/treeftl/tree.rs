@@ -40,7 +40,7 @@ use ftlab_flash::board::ram::RamWork;
 use ftlab_flash::board::when::When;
 use ftlab_flash::meter::{Cause, Event};
 use ftlab_flash::request::{PageIo, RequestShape};
-use ftlab_flash::units::{Lpn, Nanos, Tag};
+use ftlab_flash::units::{Lpn, Nanos, Ppn, Tag};
 use ftlab_ftl::answers::{Location, Room, Unsettled};
 use ftlab_ftl::parts::held_pages::Held;
 use ftlab_ftl::parts::request_size::{RequestSize, SizeRule};
@@ -132,7 +132,9 @@ impl<P: Pruning, B: TreeBase> PageTree<P, B> {
             return self.write_through(board, io, after);
         }
         // Steps; in case C (neither page is cached) the translation page is loaded.
-        let (map, known) = self.translate(board, io.lpn, true, after)?;
+        // As `translate`, whose answer is put together in memory.
+        let found = self.find_map(board, io.lpn, true, after)?;
+        let (map, known) = (found.0, self.known_from(found, after));
         board.event(Event::BufferLookups, 1);
         // Cases B and C: the data page takes a frame, and is loaded first.
         let Some(data) = self.held().find(io.lpn) else {
@@ -221,41 +223,53 @@ impl<P: Pruning, B: TreeBase> PageTree<P, B> {
         counted: bool,
         after: When,
     ) -> Result<(Slot, When), Fault> {
-        let part = self.held().part_of(lpn);
-        board.event(Event::MapLookups, u64::from(counted));
-        if let Some(map) = self.held().maps.find(part) {
-            board.event(Event::MapHits, u64::from(counted));
-            return Ok((map, after.waits_for_map(self.held().maps.ready(map))));
-        }
-        self.bring_map(board, part, after)
+        let found = self.find_map(board, lpn, counted, after)?;
+        Ok((found.0, self.known_from(found, after)))
     }
 
-    /// Caches a translation page: where, and when it is there.
-    #[inline(never)]
-    fn bring_map(
+    /// The same without the time: where, and whether it was cached.
+    #[inline(always)]
+    fn find_map(
         &mut self,
         board: &mut Board,
-        part: u32,
+        lpn: Lpn,
+        counted: bool,
         after: When,
-    ) -> Result<(Slot, When), Fault> {
+    ) -> Result<(Slot, bool), Fault> {
+        let part = self.held().part_of(lpn);
+        board.event(Event::MapLookups, u64::from(counted));
+        match self.held().maps.find(part) {
+            Some(map) => {
+                board.event(Event::MapHits, u64::from(counted));
+                Ok((map, true))
+            }
+            None => Ok((self.bring_map(board, part, after)?, false)),
+        }
+    }
+
+    /// When what [`PageTree::find_map`] found is there.
+    #[inline(always)]
+    fn known_from(&self, (map, was_cached): (Slot, bool), after: When) -> When {
+        let ready = self.held().maps.ready(map);
+        if was_cached { after.waits_for_map(ready) } else { ready }
+    }
+
+    /// Caches a translation page: where.
+    #[inline(never)]
+    fn bring_map(&mut self, board: &mut Board, part: u32, after: When) -> Result<Slot, Fault> {
         // Step C-2: the directory tells where the translation page is on flash.
         let free = self.take_frame(board, None, after)?;
-        let (map, loaded) = self.load_map(board, part, free)?;
+        let map = self.load_map(board, part, free)?;
         self.order.loaded(board, map);
         self.levels.note();
-        Ok((map, loaded))
+        Ok(map)
     }
 
     #[inline(always)]
-    fn load_map(
-        &mut self,
-        board: &mut Board,
-        part: u32,
-        after: When,
-    ) -> Result<(Slot, When), Fault> {
+    fn load_map(&mut self, board: &mut Board, part: u32, after: When) -> Result<Slot, Fault> {
         let read = self.base.load(board, part, after)?;
         let loaded = board.ram_pages(RamWork::Map, 1, read);
-        Ok((self.base.admit(board, part, loaded), loaded))
+        Ok(self.base.admit(board, part, loaded))
     }
 
     /// Steps B-3 and C-4: a data page takes a frame, with the version on flash. Then it is written.
@@ -276,34 +290,71 @@ impl<P: Pruning, B: TreeBase> PageTree<P, B> {
             true => self.base.search_at(board, place, io.lpn, free)?,
             false => (free, None),
         };
-        let loaded = match old {
-            Some(ppn) if wanted => Some(board.read(ppn, Cause::ReadModifyWrite, free)?),
-            None if unwritten => Some((board.fetch_unwritten(io.lpn, free)?, Tag(0))),
-            _ => None,
-        };
+        if let Some(ppn) = old.filter(|_| wanted) {
+            let (read, tag) = board.read(ppn, Cause::ReadModifyWrite, free)?;
+            let ready = read.waits_for_buffer(self.held().free_from());
+            let loaded = board.ram_pages(RamWork::Data, 1, ready);
+            return Ok(self.enter_written(board, io, place, Some(tag), loaded));
+        }
+        self.write_unloaded(board, io, (place, old.is_none() && unwritten), free)
+    }
+
+    /// The same of a page of which flash has nothing, which may be fetched all the same, or of which
+    /// nothing is wanted.
+    #[inline(never)]
+    fn write_unloaded(
+        &mut self,
+        board: &mut Board,
+        io: &PageIo,
+        (place, fetched): ((Slot, u32), bool),
+        free: When,
+    ) -> Result<When, Fault> {
         let free_from = self.held().free_from();
-        let ready = match loaded {
-            Some((read, _)) => board.ram_pages(RamWork::Data, 1, read.waits_for_buffer(free_from)),
-            None => free.waits_for_buffer(free_from),
+        let (ready, old) = match fetched {
+            true => {
+                let ready = board.fetch_unwritten(io.lpn, free)?.waits_for_buffer(free_from);
+                (board.ram_pages(RamWork::Data, 1, ready), Some(Tag(0)))
+            }
+            false => (free.waits_for_buffer(free_from), None),
         };
+        Ok(self.enter_written(board, io, place, old, ready))
+    }
+
+    /// A page takes a frame and is written there; `old` is what flash has of it, if that was read.
+    #[inline(always)]
+    fn enter_written(
+        &mut self,
+        board: &mut Board,
+        io: &PageIo,
+        place: (Slot, u32),
+        old: Option<Tag>,
+        ready: When,
+    ) -> When {
         let done = board.ram_pages(RamWork::Data, 1, ready);
-        let (old, new) = (loaded.map(|(_, tag)| tag), (io.data, io.sectors));
+        let new = (io.data, io.sectors);
         let data = self.held_mut().enter_written(io.lpn, place, old, new, done);
         self.order.used_data(board, place, data);
         self.levels.note();
-        Ok(done)
+        done
     }
 
     /// Writes a cached data page, which stays.
     fn write_out(&mut self, board: &mut Board, data: Slot, after: When) -> Result<When, Fault> {
-        let done = self.program(board, data, after)?;
+        let done = self.program(board, self.held().parent(data), data, after)?;
         self.held_mut().written_out(data);
         Ok(done)
     }
 
     /// Programs a cached data page; its entry, which is cached, follows.
     #[inline(always)]
-    fn program(&mut self, board: &mut Board, data: Slot, after: When) -> Result<When, Fault> {
+    fn program(
+        &mut self,
+        board: &mut Board,
+        place: (Slot, u32),
+        data: Slot,
+        after: When,
+    ) -> Result<When, Fault> {
+        debug_assert_eq!(self.held().parent(data), place);
         let Held { lpn, tag, sectors, ready, .. } = *self.held().get(data);
         let sectors = sectors & self.all_sectors;
         let request = RequestShape {
@@ -314,7 +365,7 @@ impl<P: Pruning, B: TreeBase> PageTree<P, B> {
             hint: None,
         };
         let io = PageIo { lpn, sectors, cause: Cause::Host, data: tag, request };
-        let done = self.base.write(board, &io, after.waits_for_buffer(ready))?;
+        let done = self.base.write_at(board, place, &io, after.waits_for_buffer(ready))?;
         board.event(Event::BufferFlushes, 1);
         self.written = self.written.join(done);
         Ok(done)
@@ -357,6 +408,15 @@ impl<P: Pruning, B: TreeBase> PageTree<P, B> {
             done = done.join(self.write_out(board, data, after)?);
         }
         Ok(done.join(self.base.flush(board, after)?).waits_for_buffer(self.written))
+    }
+
+    /// Where a page probably is on flash; a page in a frame needs no look at it.
+    #[inline]
+    fn find_ahead(&self, board: &Board, lpn: Lpn) -> Option<Ppn> {
+        match self.held().find(lpn) {
+            Some(_) => None,
+            None => self.base.find_ahead(board, lpn),
+        }
     }
 
     /// Where the newest version of a page is.

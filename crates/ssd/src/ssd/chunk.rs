@@ -21,7 +21,6 @@ use ftlab_flash::board::nand::clock::PathSplit;
 use ftlab_flash::meter::Cause;
 use ftlab_flash::request::{Completion, Op, PageIo, Request, RequestShape};
 use ftlab_flash::units::{Lpn, Nanos, Ppn};
-use ftlab_ftl::answers::Location;
 use ftlab_ftl::scheme::Scheme;
 
 /// Requests whose pages are looked at ahead together: as many as a core waits for at a time, and
@@ -55,7 +54,7 @@ impl<S: Scheme> Ssd<S> {
             let sector = request.first_sector;
             if matches!(request.op, Op::Read | Op::Write) && sector < self.split.capacity() {
                 let page = Lpn(self.split.page_of(sector) as u32);
-                if let Location::Flash(ppn) = self.scheme().locate(&self.board, page) {
+                if let Some(ppn) = self.scheme().find_ahead(&self.board, page) {
                     places[known] = ppn;
                     known += 1;
                 }

@@ -29,7 +29,7 @@ fn refuse_read(geometry: &Geometry, state: &State, ppn: Ppn) -> ! {
 
 /// Programming needs an erased page of a usable block, in the order that the device demands; the
 /// block and the page's place in it.
-#[inline]
+#[inline(always)]
 pub fn program(
     geometry: &Geometry,
     state: &State,

@@ -42,7 +42,7 @@ use fault::{Fault, FaultPlan, ReadVerdict};
 use geometry::Geometry;
 use payload::Payloads;
 use program::ProgramLedger;
-pub use program::{PageWrite, Payload};
+pub use program::{PageWrite, Payload, replace_words};
 pub use rain::FAILING_MAX;
 use rain::Rain;
 use record::{Operation, OperationRecord};

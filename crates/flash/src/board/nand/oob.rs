@@ -66,6 +66,16 @@ impl PageKind {
             | 1 << PageKind::TrimRecord as u64;
         WORDS >> number & 1 == 1
     }
+
+    /// Whether a page of the kind of this number keeps a payload: words, or none of them, as a pad.
+    #[inline]
+    pub(super) fn number_keeps_payload(number: u64) -> bool {
+        const PAYLOAD: u64 = 1 << PageKind::Map as u64
+            | 1 << PageKind::Checkpoint as u64
+            | 1 << PageKind::TrimRecord as u64
+            | 1 << PageKind::Pad as u64;
+        PAYLOAD >> number & 1 == 1
+    }
 }
 
 /// The out-of-band area of a programmed page: all that recovery may use.
@@ -89,4 +99,20 @@ pub enum OobRead {
     Torn,
     /// A programmed page.
     Written(Oob),
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_neither_host_data_nor_parity_keeps_a_payload_and_a_pad_no_words() {
+        let said = PageKind::ALL.map(|kind| {
+            let number = kind as u64;
+            (PageKind::number_keeps_payload(number), PageKind::number_holds_words(number))
+        });
+        let [data, words, pad, parity] =
+            [(false, false), (true, true), (true, false), (false, false)];
+        assert_eq!(said, [data, data, words, words, words, pad, parity]);
+    }
 }

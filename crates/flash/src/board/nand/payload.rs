@@ -6,7 +6,7 @@
 
 use super::record::Change;
 use super::state::{BlockState, OobRead, PageKind};
-use super::{Nand, Payload, law};
+use super::{Nand, Payload, law, replace_words};
 use crate::units::{BlockId, Ppn, zeroed};
 
 /// The store of payloads.
@@ -85,7 +85,7 @@ impl Payloads {
         &self.words[first..first + self.words_per_page]
     }
 
-    #[inline]
+    #[inline(always)]
     fn word(&self, slot: Slot, place: u32) -> u32 {
         assert!((place as usize) < self.words_per_page, "there is no word {place}");
         self.words[slot.0 as usize * self.words_per_page + place as usize]
@@ -95,15 +95,6 @@ impl Payloads {
     pub(super) fn words_mut(&mut self, slot: Slot) -> &mut [u32] {
         let first = slot.0 as usize * self.words_per_page;
         &mut self.words[first..first + self.words_per_page]
-    }
-
-    /// Single words are replaced: word number and new value.
-    #[inline]
-    pub(super) fn edit(&mut self, slot: Slot, edits: &[(u32, u32)]) {
-        let words = self.words_mut(slot);
-        for &(word, value) in edits {
-            words[word as usize] = value;
-        }
     }
 
     pub(super) fn copy(&mut self, from: Slot, to: Slot) {
@@ -144,7 +135,7 @@ impl Nand {
                         slot
                     }
                 };
-                self.payloads.edit(slot, edits);
+                replace_words(edits)(self.payloads.words_mut(slot));
                 slot
             }
         }
@@ -159,7 +150,7 @@ impl Nand {
         word.copied().unwrap_or(0)
     }
 
-    #[inline]
+    #[inline(always)]
     pub(super) fn slot_of(&self, ppn: Ppn) -> Slot {
         Slot::of(ppn, self.state.payload(ppn))
     }
@@ -180,7 +171,7 @@ impl Nand {
     }
 
     /// One of them.
-    #[inline]
+    #[inline(always)]
     pub fn payload_word(&self, ppn: Ppn, place: u32) -> u32 {
         self.payloads.word(self.slot_of(ppn), place)
     }
@@ -189,7 +180,7 @@ impl Nand {
     /// ends that did not mark it as valid.
     pub fn has_payload(&self, ppn: Ppn) -> bool {
         matches!(self.state.oob(ppn), OobRead::Written(oob)
-            if !oob.kind.is_host_data() && oob.kind != PageKind::Parity)
+            if PageKind::number_keeps_payload(oob.kind as u64))
             && self.state.tag(ppn).0 > 0
     }
 
@@ -283,10 +274,11 @@ mod tests {
     #[test]
     fn words_of_a_slot_are_its_own() {
         let mut slots = Payloads::new(4, 3);
-        slots.edit(Slot(1), &[(0, 7), (2, 9)]);
-        slots.edit(Slot(2), &[(1, 5)]);
+        let mut edit = |slot, edits: &[_]| replace_words(edits)(slots.words_mut(Slot(slot)));
+        edit(1, &[(0, 7), (2, 9)]);
+        edit(2, &[(1, 5)]);
         slots.copy(Slot(1), Slot(3));
-        slots.edit(Slot(1), &[(0, 8)]);
+        replace_words(&[(0, 8)])(slots.words_mut(Slot(1)));
         let words: Vec<&[u32]> = (0..4).map(|slot| slots.words(Slot(slot))).collect();
         assert_eq!(words, [[0, 0, 0], [8, 0, 9], [0, 5, 0], [7, 0, 9]]);
         assert_eq!([0, 1, 2].map(|place| slots.word(Slot(1), place)), [8, 0, 9]);

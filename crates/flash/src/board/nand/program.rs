@@ -40,6 +40,17 @@ pub enum Payload<'a> {
     },
 }
 
+/// Replaces single words of a page, by number and new value; says whether there are any.
+#[inline(always)]
+pub fn replace_words(edits: &[(u32, u32)]) -> impl FnOnce(&mut [u32]) -> bool + '_ {
+    move |words| {
+        for &(word, value) in edits {
+            words[word as usize] = value;
+        }
+        !edits.is_empty()
+    }
+}
+
 /// Programs as the flash saw them since measuring began.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct ProgramLedger {
@@ -208,7 +219,7 @@ impl Nand {
         if let Payload::Update { old: Some(old), edits } = payload {
             let pages = (old, ppn);
             let done = self.time_page(ppn, cause, after);
-            self.update_untimed(meter, pages, (kind, logical), edits, cause);
+            self.update_untimed(meter, pages, (kind, logical), replace_words(edits), cause);
             return Ok(done);
         }
         let at = law::program(&self.geometry, &self.state, self.order, ppn);
@@ -217,20 +228,20 @@ impl Nand {
         Ok(self.book_plainly(meter, (at.0, ppn), cause, after))
     }
 
-    /// The short way of a page that replaces an older one with single words of it changed
+    /// The short way of a page that replaces an older one with words of it changed
     /// ([`Nand::is_plain`]), without its time, which is booked already: how many valid pages the
-    /// older one's block keeps.
+    /// older one's block keeps. `edit` says whether it changes any ([`replace_words`]).
     #[inline(always)]
     pub(in crate::board) fn update_untimed(
         &mut self,
         meter: &mut Meter,
         pages: (Ppn, Ppn),
         what: (PageKind, u32),
-        edits: &[(u32, u32)],
+        edit: impl FnOnce(&mut [u32]) -> bool,
         cause: Cause,
     ) -> (BlockId, u32) {
         meter.program(cause);
-        self.update_uncounted(pages, what, edits)
+        self.update_uncounted(pages, what, edit)
     }
 
     /// The same, which nobody has counted.
@@ -239,14 +250,14 @@ impl Nand {
         &mut self,
         (old, new): (Ppn, Ppn),
         what: (PageKind, u32),
-        edits: &[(u32, u32)],
+        edit: impl FnOnce(&mut [u32]) -> bool,
     ) -> (BlockId, u32) {
         debug_assert!(self.plain, "page {new}: only what cannot fail is programmed without time");
         let at = law::program(&self.geometry, &self.state, self.order, new);
         let (slot, block) = self.hand_over(old);
-        self.payloads.edit(slot, edits);
+        let is_changed = edit(self.payloads.words_mut(slot));
         self.store_words(at, new, what, slot.0);
-        if !edits.is_empty() {
+        if is_changed {
             self.mark(block, old);
         }
         // The new page may be of the same block.

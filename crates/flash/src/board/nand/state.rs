@@ -195,7 +195,8 @@ impl State {
     pub(super) fn payload(&self, ppn: Ppn) -> u32 {
         let record = &self.pages[ppn.index()];
         // A page that holds nothing, or nothing that can be read, counts as one of host data.
-        if record.kind().is_host_data() { 0 } else { record.tag }
+        let kind = record.stamp % (1 << KIND_BITS);
+        if PageKind::number_keeps_payload(kind) { record.tag } else { 0 }
     }
 
     /// A payload page of this block loses its payload.

@@ -162,7 +162,7 @@ fn a_page_that_was_replaced_is_marked_where_its_block_is_not_erased_next() {
         assert!(write_words(&mut board, page, &[6, 7]).is_ok());
     }
     let (what, cause) = ((PageKind::Map, 3), Cause::Translate);
-    let kept = board.update_untimed((Ppn(5), Ppn(9)), what, &[(0, 1)], cause);
+    let kept = board.update_untimed((Ppn(5), Ppn(9)), what, replace_words(&[(0, 1)]), cause);
     assert_eq!(kept, (BlockId(1), 2));
 }
 

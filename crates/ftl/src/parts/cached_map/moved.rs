@@ -84,11 +84,24 @@ impl<C: MapCache> CachedMap<C> {
                 *rest = before;
                 break;
             };
-            self.edits.clear();
-            for &page in group {
-                self.settle_moved(space, board, part, page);
+            let new = Ppn(first.0 + written);
+            if group.iter().all(|page| matches!(self.cache.look(page.page().0), Known::No)) {
+                // Memory has none of these entries: there is nothing to settle and to clean.
+                let begin = self.translation.lpns_of(part).start;
+                space.update_map_in_run(board, (old, new), part, |words| {
+                    for page in group {
+                        words[(page.first() - begin) as usize] = pack(Some(page.second()));
+                    }
+                    true
+                });
+                self.translation.moved(part, new);
+            } else {
+                self.edits.clear();
+                for &page in group {
+                    self.settle_moved(space, board, part, page);
+                }
+                self.write_in_run(space, board, part, (old, new));
             }
-            self.write_in_run(space, board, part, (old, Ppn(first.0 + written)));
             written += 1;
         }
         (written > 0).then(|| board.book_updates(Cause::GcMapUpdate, written))

@@ -6,6 +6,7 @@ use crate::parts::page_space::{PageSpace, Stream};
 use crate::parts::translation::MapWrite;
 use ftlab_flash::board::Board;
 use ftlab_flash::board::nand::fault::Fault;
+use ftlab_flash::board::nand::replace_words;
 use ftlab_flash::board::when::When;
 use ftlab_flash::meter::{Cause, Event};
 use ftlab_flash::units::{Lpn, Ppn, pack, unpack};
@@ -99,7 +100,7 @@ impl<C: MapCache> CachedMap<C> {
         part: u32,
         (old, new): (Ppn, Ppn),
     ) {
-        space.update_map_in_run(board, (old, new), (part, &self.edits));
+        space.update_map_in_run(board, (old, new), part, replace_words(&self.edits));
         self.translation.moved(part, new);
         self.clean_edited(part);
     }
@@ -163,7 +164,7 @@ impl<C: MapCache> CachedMap<C> {
     }
 
     /// The same, even when none has changed: what memory holds is programmed as it is.
-    #[inline]
+    #[inline(always)]
     pub fn rewrite_whole_part(
         &mut self,
         space: &mut PageSpace,
@@ -179,13 +180,9 @@ impl<C: MapCache> CachedMap<C> {
             && self.cache.unresolved() == 0
             && let Some(done) = board.program_on_server(how.cause)
         {
-            let lpns = self.translation.lpns_of(part);
-            let (first, edits) = (lpns.start, &mut self.edits);
-            edits.clear();
-            self.cache.take_dirty(lpns, |lpn, ppn| {
-                edits.push((lpn.0 - first, pack(ppn.map(|ppn| ppn.0))));
-            });
-            space.update_map_untimed(board, how.plane, (old, new), (part, edits), how.cause);
+            let (lpns, cache) = (self.translation.lpns_of(part), &mut self.cache);
+            let edit = |words: &mut [u32]| cache.take_dirty(lpns, words) > 0;
+            space.update_map_untimed(board, how.plane, (old, new), (part, how.cause), edit);
             self.translation.moved(part, new);
             return Ok(done.token());
         }

@@ -156,6 +156,56 @@ fn pages_that_defer_to_flash_know_what_has_changed() {
     }
 }
 
+/// Whatever was changed and cleaned before: pages of 8, of 128 and of 96 words of marks, in groups of
+/// one and of two.
+#[test]
+fn changed_entries_go_to_the_words_of_their_page_and_are_clean() {
+    for page_bytes in ["2048", "32768", "24576"] {
+        let mut config = SharedSettings::default();
+        config.set("device.page_bytes", page_bytes).expect("legal");
+        let bytes = 20_000 * config.device.page_bytes.0;
+        config.device.set_capacity(bytes, 64);
+        let board = Board::new(&config, 1, 8);
+        let translation = Translation::new(board.geometry());
+        let entries = board.geometry().entries_per_page();
+        let mut pages = MapPages::new(board.geometry(), 2).deferring();
+        for part in [0, 1] {
+            let _ = pages.insert(&board, &translation, part, When::START);
+        }
+        let (mut rng, mut flash) = (Rng::new(7, Purpose::Workload), vec![0; entries as usize]);
+        let mut expected = flash.clone();
+        for round in 0..200 {
+            for _ in 0..rng.below(6) {
+                let (place, ppn) = (rng.below(entries), rng.below(1000));
+                pages.change(Lpn(entries + place), Some(Ppn(ppn)));
+                expected[place as usize] = ppn + 1;
+                if rng.below(4) == 0 {
+                    // Written alone, as a single entry is.
+                    flash[place as usize] = ppn + 1;
+                    pages.clean(Lpn(entries + place));
+                }
+            }
+            pages.change(Lpn(round), None);
+            let slot = pages.find(1).expect("the page is in memory");
+            let changed = pages.dirty_entries(slot);
+            assert_eq!(pages.take_dirty(entries..2 * entries, &mut flash), changed, "{round}");
+            assert!(flash == expected, "{page_bytes}, round {round}");
+            assert_eq!((pages.dirty_entries(slot), pages.dirty_pages()), (0, 1), "page 0 is not");
+            assert_eq!(pages.take_dirty(entries..2 * entries, &mut flash), 0);
+        }
+        assert_eq!(pages.changed().count(), 200);
+    }
+}
+
+#[test]
+#[should_panic(expected = "a page has no entry 128")]
+fn a_place_behind_the_last_one_of_a_page_cannot_change() {
+    let (_, _, mut pages, [slot, ..]) = three_pages();
+    let before = pages.exchange_at((slot, 127), Some(Ppn(5)));
+    assert_eq!((before, pages.entry(Lpn(127))), (Known::Entry(None), Some(Some(Ppn(5)))));
+    let _ = pages.exchange_at((slot, 128), Some(Ppn(6)));
+}
+
 /// Entry 3 of a page in memory changes twice, and beside it entry 4 has changed. What memory said
 /// before is told; where that is left to flash, that flash knows.
 #[test]

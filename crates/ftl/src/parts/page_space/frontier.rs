@@ -77,11 +77,7 @@ impl PageSpace {
             return None;
         }
         let new = self.write_untimed(board, place, (io, kind))?;
-        let done = match board.program_on_server(io.cause) {
-            Some(done) => done.token(),
-            None => board.time_page(new, io.cause, after),
-        };
-        Some((new, done))
+        Some((new, board.time_plainly(new, io.cause, after)))
     }
 
     /// The same without its time ([`Board::program_untimed`]).
@@ -126,25 +122,26 @@ impl PageSpace {
         &mut self,
         board: &mut Board,
         (old, new): (Ppn, Ppn),
-        (part, edits): (u32, &[(u32, u32)]),
+        part: u32,
+        edit: impl FnOnce(&mut [u32]) -> bool,
     ) {
-        let lost = board.update_uncounted((old, new), (PageKind::Map, part), edits);
+        let lost = board.update_uncounted((old, new), (PageKind::Map, part), edit);
         self.planes[0].page_written(Stream::Map);
         self.note_lost(board.nand(), lost);
     }
 
-    /// Writes a map page anew there, with some entries changed (place and packed physical page),
-    /// which makes the old one invalid; its time was told before.
+    /// Writes a map page anew there, with some entries changed (packed physical pages; `edit` says
+    /// whether any is), which makes the old one invalid; its time was told before.
     #[inline(always)]
     pub fn update_map_untimed(
         &mut self,
         board: &mut Board,
         plane: PlaneId,
         (old, new): (Ppn, Ppn),
-        (part, edits): (u32, &[(u32, u32)]),
-        cause: Cause,
+        (part, cause): (u32, Cause),
+        edit: impl FnOnce(&mut [u32]) -> bool,
     ) {
-        let lost = board.update_untimed((old, new), (PageKind::Map, part), edits, cause);
+        let lost = board.update_untimed((old, new), (PageKind::Map, part), edit, cause);
         self.planes[plane.index()].page_written(Stream::Map);
         self.note_lost(board.nand(), lost);
     }

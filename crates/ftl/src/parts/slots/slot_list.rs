@@ -44,11 +44,15 @@ impl<const LISTS: usize> SlotLists<LISTS> {
         Self::slot(self.nodes[list].next)
     }
 
+    /// The slot that was used next after this one, of its list.
+    #[inline]
+    pub fn used_after(&self, slot: Slot) -> Option<Slot> {
+        Self::slot(self.nodes[Self::node(slot) as usize].next)
+    }
+
     /// The slots of a list, the one used longest ago first.
     pub fn from_oldest(&self, list: usize) -> impl Iterator<Item = Slot> + '_ {
-        std::iter::successors(self.oldest(list), |&last| {
-            Self::slot(self.nodes[Self::node(last) as usize].next)
-        })
+        std::iter::successors(self.oldest(list), |&last| self.used_after(last))
     }
 
     /// The list that a slot is in.
@@ -73,7 +77,7 @@ impl<const LISTS: usize> SlotLists<LISTS> {
     }
 
     /// A slot is used: from the place that it has in its list to the end of it.
-    #[inline]
+    #[inline(always)]
     pub fn renew(&mut self, slot: Slot) {
         let node = Self::node(slot);
         let nodes = &mut self.nodes[..];

@@ -33,6 +33,11 @@ pub trait TreeBase: 'static {
     fn needs_old(&self, io: &PageIo) -> bool;
     /// Where the newest copy of a page is on flash, whatever memory holds.
     fn current(&self, board: &Board, lpn: Lpn) -> Option<Ppn>;
+    /// Where a page that is not in a frame probably is on flash, for whoever looks ahead.
+    #[inline]
+    fn find_ahead(&self, board: &Board, lpn: Lpn) -> Option<Ppn> {
+        self.current(board, lpn)
+    }
     /// Finds the newest copy of a page on flash, its entry being known.
     fn search(
         &self,
@@ -53,6 +58,17 @@ pub trait TreeBase: 'static {
     }
     /// Writes a page.
     fn write(&mut self, board: &mut Board, io: &PageIo, known: When) -> Result<When, Fault>;
+    /// The same of a page whose entry is at a place of a map page in a frame.
+    #[inline(always)]
+    fn write_at(
+        &mut self,
+        board: &mut Board,
+        _place: (Slot, u32),
+        io: &PageIo,
+        known: When,
+    ) -> Result<When, Fault> {
+        self.write(board, io, known)
+    }
     /// Forgets a page.
     fn trim(&mut self, board: &mut Board, io: &PageIo, known: When) -> Result<When, Fault>;
     /// Records trims.

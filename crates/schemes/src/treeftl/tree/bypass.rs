@@ -142,9 +142,9 @@ impl<P: Pruning, B: TreeBase> PageTree<P, B> {
         }
         // Before the working page counts as well.
         self.tell_levels(board);
-        let (_, loaded) = self.load_map(board, part, when)?;
+        let map = self.load_map(board, part, when)?;
         self.working = Some(part);
-        Ok(loaded)
+        Ok(self.held().maps.ready(map))
     }
 
     /// The request is done with a page. With its last page in a translation page the working page

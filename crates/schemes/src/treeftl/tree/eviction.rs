@@ -17,6 +17,21 @@ impl<P: Pruning, B: TreeBase> PageTree<P, B> {
         pinned: Option<Slot>,
         after: When,
     ) -> Result<When, Fault> {
+        match (self.used() + 1).saturating_sub(self.frames) {
+            0 => Ok(after),
+            1 => self.evict(board, pinned, after),
+            _ => self.take_one_of_many(board, pinned, after),
+        }
+    }
+
+    /// The same where more than one page must leave, as after a recovery.
+    #[cold]
+    fn take_one_of_many(
+        &mut self,
+        board: &mut Board,
+        pinned: Option<Slot>,
+        after: When,
+    ) -> Result<When, Fault> {
         let mut when = after;
         while self.used() >= self.frames {
             when = self.evict(board, pinned, when)?;
@@ -66,7 +81,7 @@ impl<P: Pruning, B: TreeBase> PageTree<P, B> {
         let lpn = self.held().lpn(place.0, place.1);
         let data = self.held().find(lpn).expect("the victim is cached");
         let done = if self.held().get(data).dirty {
-            self.program(board, data, after)?
+            self.program(board, place, data, after)?
         } else {
             board.event(Event::BufferCleanDrops, 1);
             after

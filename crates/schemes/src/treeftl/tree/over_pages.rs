@@ -10,7 +10,8 @@ use ftlab_flash::meter::Cause;
 use ftlab_flash::request::PageIo;
 use ftlab_flash::units::{Lpn, Ppn};
 use ftlab_ftl::answers::Room;
-use ftlab_ftl::parts::demand_mapped::{DemandMapped, Needs};
+use ftlab_ftl::parts::cached_map::CachedMap;
+use ftlab_ftl::parts::demand_mapped::{DemandMapped, Needs, Written};
 use ftlab_ftl::parts::map_cache::Known;
 use ftlab_ftl::parts::map_recovery::Survivor;
 use ftlab_ftl::parts::slots::Slot;
@@ -29,6 +30,20 @@ impl<P: Pruning> PageTree<P, OverPages> {
         let frames = frames::<P>(board, config);
         let base = DemandMapped::new(board, config, &Needs::plain(config), frames, seed);
         Self::above(board, config, base)
+    }
+}
+
+/// An entry as flash has it, whose translation page is in a frame.
+#[inline(always)]
+fn on_flash(
+    map: &CachedMap<Frames>,
+    board: &Board,
+    (slot, offset): (Slot, u32),
+    lpn: Lpn,
+) -> Option<Ppn> {
+    match map.translation.has_astray() {
+        true => map.translation.entry(board, lpn),
+        false => map.translation.entry_at(board, (map.cache.maps.part(slot), offset)),
     }
 }
 
@@ -91,14 +106,38 @@ impl TreeBase for OverPages {
     ) -> Result<(When, Option<Ppn>), Fault> {
         let entry = match self.map.cache.maps.look_at(map, offset) {
             Known::Entry(entry) => entry,
-            Known::AsOnFlash | Known::No => self.map.translation.entry(board, lpn),
+            Known::AsOnFlash | Known::No => on_flash(&self.map, board, (map, offset), lpn),
         };
         Ok((known, entry))
+    }
+
+    #[inline]
+    fn find_ahead(&self, board: &Board, lpn: Lpn) -> Option<Ppn> {
+        self.map.translation.glance(board, lpn)
     }
 
     #[inline(always)]
     fn write(&mut self, board: &mut Board, io: &PageIo, known: When) -> Result<When, Fault> {
         DemandMapped::write(self, board, io, known)
+    }
+
+    #[inline(always)]
+    fn write_at(
+        &mut self,
+        board: &mut Board,
+        place: (Slot, u32),
+        io: &PageIo,
+        known: When,
+    ) -> Result<When, Fault> {
+        let new = match self.write_shortly(board, io) {
+            Written::Shortly(new) => new,
+            Written::Not(plane) => return self.write_with_care(board, *io, plane, known),
+        };
+        let old = match self.map.cache.maps.exchange_at(place, Some(new)) {
+            Known::Entry(old) => old,
+            Known::AsOnFlash | Known::No => on_flash(&self.map, board, place, io.lpn),
+        };
+        Ok(self.finish_write(board, io, (old, new), known))
     }
 
     fn trim(&mut self, board: &mut Board, io: &PageIo, known: When) -> Result<When, Fault> {

@@ -12,7 +12,7 @@ use ftlab_flash::board::when::When;
 use ftlab_flash::memory::RamUse;
 use ftlab_flash::request::PageIo;
 use ftlab_flash::settings::SettingError;
-use ftlab_flash::units::{Lpn, Tag};
+use ftlab_flash::units::{Lpn, Ppn, Tag};
 use ftlab_ftl::answers::{Location, Room, Unsettled};
 use ftlab_ftl::parts::demand_mapped::{self, Needs};
 use ftlab_ftl::scheme::{Paper, Preset, Scheme};
@@ -130,6 +130,11 @@ impl<P: Pruning> Scheme for Tree<P> {
     #[inline]
     fn locate(&self, board: &Board, lpn: Lpn) -> Location {
         tree!(self, tree => tree.find(board, lpn))
+    }
+
+    #[inline]
+    fn find_ahead(&self, board: &Board, lpn: Lpn) -> Option<Ppn> {
+        tree!(self, tree => tree.find_ahead(board, lpn))
     }
 
     fn unsettled(&self, board: &Board) -> Unsettled {
