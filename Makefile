@@ -38,7 +38,7 @@ SMALL_DEVICES := MALLOC_TRIM_THRESHOLD_=268435456 MALLOC_MMAP_THRESHOLD_=3355443
 # Leaves schemes out of tests, for whoever works on one; never here.
 unexport FTLAB_ONLY
 
-.PHONY: demo build test tests built-tests made-pages test-long check fmt bench cost memory scaling pgo fuzz fuzz-brief fuzz-long docs book book-test browser clients test-clients reproduce quick linted-tests package wheel wheel-here stubs python-test notebooks notebooks-test test-cluster test-mutants test-mutants-sample clean \
+.PHONY: demo build test tests built-tests made-pages test-long check fmt bench cost cost-aims memory scaling pgo fuzz fuzz-brief fuzz-long docs book book-test browser clients test-clients reproduce quick linted-tests package wheel wheel-here stubs python-test notebooks notebooks-test test-cluster test-mutants test-mutants-sample clean \
     browser-report browser-workload browser-calibration browser-papers browser-explore browser-sweep browser-drive
 
 # BUILT: it is there already. Cargo and maturin set the build of the Python package apart, and each would compile it anew
@@ -107,7 +107,7 @@ tests: ## the tests of every crate
 	$(SMALL_DEVICES) $(CARGO) test --locked --workspace --no-fail-fast
 
 test-long: export PACKAGES = $(PYTHON_PACKAGES)
-test-long: bench ## what takes longer than CI may: the benchmark's full device, packed crates compiled with nothing beside them, every cut of every variant and 100000 in long runs of each family, machines that fail under a drive, intervals of many calibrations, all of the real traces under every scheme, pages at all widths, a quarter of an hour of fuzzing
+test-long: bench cost-aims ## what takes longer than CI may: the benchmark's full device, costs where the aims were set, packed crates compiled with nothing beside them, every cut of every variant and 100000 in long runs of each family, machines that fail under a drive, intervals of many calibrations, all of the real traces under every scheme, pages at all widths, a quarter of an hour of fuzzing
 	FTLAB_ALL_CUTS=1 $(SMALL_DEVICES) $(CARGO) test --locked -p ftlab-engine --test conformance -- --show-output
 	FTLAB_ALL_CUTS=1 $(CARGO) test --locked -p ftlab --test cli -- tail::trace_events_are_those_of_the_probe tail::the_slowest_are_those_of_the_rows real_traces:: requests::sums_over_rows_are_the_totals_and_both_formats_agree
 	$(CARGO) test --locked -p ftlab-drive --lib -- --ignored
@@ -225,6 +225,10 @@ bench: cost ## cost; speed as ratios against a bare loop on 4 and on 32 GiB; par
 cost: build ## instructions and cache misses of a host page; none may rise by 3 % unnoticed
 	tests/install.sh valgrind=valgrind
 	python3 tests/cost.py $(FTLAB) tests/golden/cost.txt
+
+cost-aims: build ## the same where the aims of the book's page on speed were set, on 512 MiB: some minutes
+	tests/install.sh valgrind=valgrind
+	python3 tests/cost.py $(FTLAB) tests/golden/cost-aims.txt --aims
 
 memory: build ## what every scheme holds of a tebibyte of which little is written
 	python3 tests/memory.py $(FTLAB)

@@ -2,9 +2,11 @@
 
     tests/cost.py FTLAB KNOWN.txt            fails when a number is more than 3 % above the known one
     tests/cost.py FTLAB KNOWN.txt --update   makes the found ones the known ones
+    ... --aims                               the same where the aims of book/src/speed.md were set, a few minutes
 
 Counted are the second half of a run, less the first half: uniform random writes of single pages to a filled device of
-128 MiB. The same program counts the same, whatever else the machine does; another compiler counts otherwise.
+128 MiB, or of 512 MiB and twenty times as many. The same program counts the same, whatever else the machine does;
+another compiler counts otherwise.
 """
 
 import concurrent.futures
@@ -15,38 +17,60 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import typing
 
-PAGES = 20_000
 TOLERANCE = 1.03
-DEVICE = ["--device", "dftl2014", "--capacity", "128MiB", "--set", "device.over_provisioning=0.25"]
+DEVICE = ["--device", "dftl2014", "--set", "device.over_provisioning=0.25"]
 # One cache for every machine: what a core has to itself, and enough behind it for all of the device. The first level may
 # hold any line anywhere: in one of eight ways treeftl's misses went from 80 to 86 with where the program's memory lay.
 CACHES = ["--I1=32768,8,64", "--D1=32768,512,64", "--LL=33554432,16,64"]
 PARALLEL = ["--set", "timing.profile=parallel", "--set", "timing.page_transfer=10us"]
-CASES = {
-    "ideal_page": [],
-    "ideal_page, parallel": PARALLEL,
-    "ideal_page, sepbit": ["--set", "gc.placement=sepbit"],
-    "dftl, 8192 entries": ["--set", "dftl.cmt_entries=8192"],
-    "lazyftl": [],
-    "fast": [],
-    "adapt": [],
-    "treeftl": [],
-    "hat": [],
-}
+ENTRIES = ["--set", "dftl.cmt_entries=8192"]
 
 
-# Where the program's memory lies follows from what it allocated before, the name of its result file among it: one
-# program has 10.0 or 10.5 misses with the length of that name alone. What counts is the least of so many names.
-NAMES = 5
+class Work(typing.NamedTuple):
+    """What is counted: of these schemes, with these settings, so many pages on a device of this capacity.
+
+    Where the program's memory lies follows from what it allocated before, the name of its result file among it: one
+    program has 10.0 or 10.5 misses with the length of that name alone. What counts is the least of so many names."""
+
+    capacity: str
+    pages: int
+    names: int
+    cases: dict
 
 
-def run(ftlab, case, pages, name, folder):
+EVERY_TIME = Work(
+    "128MiB",
+    20_000,
+    5,
+    {
+        "ideal_page": [],
+        "ideal_page, parallel": PARALLEL,
+        "ideal_page, sepbit": ["--set", "gc.placement=sepbit"],
+        "dftl, 8192 entries": ENTRIES,
+        "lazyftl": [],
+        "fast": [],
+        "adapt": [],
+        "treeftl": [],
+        "hat": [],
+    },
+)
+AIMS = Work(
+    "512MiB",
+    400_000,
+    1,
+    {"ideal_page": [], "ideal_page, parallel": PARALLEL, "dftl, 8192 entries": ENTRIES, "treeftl": []},
+)
+
+
+def run(ftlab, work, case, pages, name, folder):
     """Instructions, misses and flash operations of a run of so many pages."""
     scheme = case.split(",")[0]
     result = folder / f"{case}-{pages}{'-' * (1 + 7 * name)}.json"
     command = ["valgrind", "--tool=cachegrind", "--cache-sim=yes", *CACHES, "--cachegrind-out-file=/dev/null"]
-    command += [ftlab, "run", "--scheme", scheme, *DEVICE, *CASES[case], "--precondition", "fill", "--timing", "asap"]
+    command += [ftlab, "run", "--scheme", scheme, *DEVICE, "--capacity", work.capacity, *work.cases[case]]
+    command += ["--precondition", "fill", "--timing", "asap"]
     command += ["--workload", f"randwrite:bs=2k,span=100%,count={pages},seed=3", "--quiet", "--json", result]
     done = subprocess.run(command, capture_output=True, text=True)
     if done.returncode:
@@ -60,14 +84,14 @@ def run(ftlab, case, pages, name, folder):
     return counted("I +refs"), counted("D1 +misses"), operations
 
 
-def measure(ftlab, case, enough, folder):
+def measure(ftlab, work, case, enough, folder):
     """Instructions and misses of a host page, and instructions of a flash operation; no more names are tried once
     the misses are few enough."""
     least = None
-    for name in range(NAMES):
-        half, whole = (run(ftlab, case, pages, name, folder) for pages in (PAGES, 2 * PAGES))
+    for name in range(work.names):
+        half, whole = (run(ftlab, work, case, pages, name, folder) for pages in (work.pages, 2 * work.pages))
         instructions, misses, operations = (after - before for before, after in zip(half, whole))
-        found = instructions / PAGES, misses / PAGES, instructions / operations
+        found = instructions / work.pages, misses / work.pages, instructions / operations
         least = min(least or found, found, key=lambda values: values[1])
         if least[1] <= enough:
             break
@@ -87,12 +111,15 @@ def line(case, values):
 def main():
     if not shutil.which("valgrind"):
         sys.exit("tests/cost.py needs valgrind, which counts (Debian: apt-get install valgrind)")
-    ftlab, known, update = sys.argv[1], pathlib.Path(sys.argv[2]), sys.argv[3:] == ["--update"]
+    ftlab, known, options = sys.argv[1], pathlib.Path(sys.argv[2]), sys.argv[3:]
+    if set(options) - {"--update", "--aims"}:
+        sys.exit(f"tests/cost.py: {' '.join(options)}: only --update and --aims are known")
+    update, work = "--update" in options, AIMS if "--aims" in options else EVERY_TIME
     before = {} if update else read(known)
-    enough = {case: before[case][1] * TOLERANCE if case in before else 0 for case in CASES}
+    enough = {case: before[case][1] * TOLERANCE if case in before else 0 for case in work.cases}
     with tempfile.TemporaryDirectory() as folder, concurrent.futures.ThreadPoolExecutor(2) as pool:
-        found = pool.map(lambda case: measure(ftlab, case, enough[case], pathlib.Path(folder)), CASES)
-        found = dict(zip(CASES, found))
+        found = pool.map(lambda case: measure(ftlab, work, case, enough[case], pathlib.Path(folder)), work.cases)
+        found = dict(zip(work.cases, found))
     head = "{:<22} {:>9} {:>9} {:>9}\n".format("", "instr.", "misses", "instr.")
     head += "{:<22} {:>9} {:>9} {:>9}\n".format("", "per host", "page", "per op.")
     table = head + "".join(line(case, values) for case, values in found.items())
