@@ -60,7 +60,15 @@ AIMS = Work(
     "512MiB",
     400_000,
     1,
-    {"ideal_page": [], "ideal_page, parallel": PARALLEL, "dftl, 8192 entries": ENTRIES, "treeftl": []},
+    {
+        "ideal_page": [],
+        "ideal_page, parallel": PARALLEL,
+        "dftl, 8192 entries": ENTRIES,
+        "fast": [],
+        "adapt": [],
+        "treeftl": [],
+        "hat": [],
+    },
 )
 
 
