@@ -132,7 +132,7 @@ impl<P: Pruning, B: TreeBase> PageTree<P, B> {
             return self.write_through(board, io, after);
         }
         // Steps; in case C (neither page is cached) the translation page is loaded.
-        // As `translate`, whose answer is put together in memory.
+        // In two steps: `translate` would put the token that it answers together in memory.
         let found = self.find_map(board, io.lpn, true, after)?;
         let (map, known) = (found.0, self.known_from(found, after));
         board.event(Event::BufferLookups, 1);

@@ -19,6 +19,10 @@ pub enum PageKind {
     Parity = 6,
 }
 
+/// The kinds that hold words of the scheme, one bit each by their numbers.
+const WORDS: u64 =
+    1 << PageKind::Map as u64 | 1 << PageKind::Checkpoint as u64 | 1 << PageKind::TrimRecord as u64;
+
 impl PageKind {
     /// Every kind, in the order of the numbers that pages are stored with.
     pub const ALL: [PageKind; 7] = [
@@ -61,19 +65,13 @@ impl PageKind {
     /// The same of the kind of this number, which is looked up and not made a kind first.
     #[inline]
     pub(super) fn number_holds_words(number: u64) -> bool {
-        const WORDS: u64 = 1 << PageKind::Map as u64
-            | 1 << PageKind::Checkpoint as u64
-            | 1 << PageKind::TrimRecord as u64;
         WORDS >> number & 1 == 1
     }
 
     /// Whether a page of the kind of this number keeps a payload: words, or none of them, as a pad.
     #[inline]
     pub(super) fn number_keeps_payload(number: u64) -> bool {
-        const PAYLOAD: u64 = 1 << PageKind::Map as u64
-            | 1 << PageKind::Checkpoint as u64
-            | 1 << PageKind::TrimRecord as u64
-            | 1 << PageKind::Pad as u64;
+        const PAYLOAD: u64 = WORDS | 1 << PageKind::Pad as u64;
         PAYLOAD >> number & 1 == 1
     }
 }
