@@ -74,7 +74,7 @@ use ftlab_flash::settings::SettingError;
 use ftlab_flash::units::{Lpn, PlaneId, Ppn, Tag, pack, unpack, zeroed};
 use ftlab_ftl::forward;
 use ftlab_ftl::parts::cmt::{CachePolicyKind, Cmt};
-use ftlab_ftl::parts::page_mapped::{self, GC_LOW, PageMapped, PageTable as _};
+use ftlab_ftl::parts::page_mapped::{self, GC_LOW, PageMapped};
 use ftlab_ftl::parts::page_space::Stream;
 use ftlab_ftl::parts::slots::Slot;
 use ftlab_ftl::parts::trim_records::TrimRecords;
@@ -221,18 +221,22 @@ impl Scheme for Hat {
         let place = (plane, Stream::Data);
         let new = self.base.space.write_untimed(board, place, (io, PageKind::Data))?;
         let tables = &mut self.base.map.table;
-        let old = tables.entry(lpn);
         // Fig. 7, as `take_entry` has it.
         board.event(Event::MapLookups, 1);
-        let slot = match found {
+        let old = match found {
             Some(slot) => {
                 board.event(Event::MapHits, 1);
                 tables.qmt.touch(slot);
-                slot
+                let old = tables.qmt.ppn(slot);
+                tables.qmt.change(slot, Some(new));
+                old
             }
-            None => tables.enter_beside(board, lpn, self.settings.write_miss_smt_read),
+            None => {
+                let old = tables.slow(lpn);
+                tables.enter_beside(board, (lpn, new), self.settings.write_miss_smt_read);
+                old
+            }
         };
-        tables.qmt.change(slot, Some(new));
         self.base.superseded(board, lpn, old);
         Some(new)
     }

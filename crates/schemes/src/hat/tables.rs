@@ -6,7 +6,7 @@ use ftlab_flash::board::when::{Moment, When};
 use ftlab_flash::board::{Board, Search};
 use ftlab_flash::meter::Event;
 use ftlab_flash::units::{Lpn, Ppn, pack, unpack};
-use ftlab_ftl::parts::cmt::Cmt;
+use ftlab_ftl::parts::cmt::{Cmt, Left};
 use ftlab_ftl::parts::map_cache::MapCache;
 use ftlab_ftl::parts::page_mapped::PageTable;
 use ftlab_ftl::parts::page_space::Moved;
@@ -146,7 +146,8 @@ impl Tables {
             return after;
         }
         let tail = self.qmt.victim();
-        let ready = self.write_back(board, tail, after);
+        let (lpn, ppn, dirty) = (self.qmt.lpn(tail), self.qmt.ppn(tail), self.qmt.is_dirty(tail));
+        let ready = self.write_back(board, Left { lpn, ppn, dirty }, after);
         self.qmt.remove(tail);
         ready
     }
@@ -159,50 +160,50 @@ impl Tables {
         if !self.qmt.is_full() {
             return (self.qmt.insert(lpn, ppn, after), after);
         }
-        let tail = self.qmt.victim();
+        let (slot, tail) = self.qmt.replace_victim((lpn, ppn), false, Moment::START);
         let ready = self.write_back(board, tail, after);
-        (self.qmt.replace(tail, lpn, ppn, ready), ready)
+        self.qmt.set_ready(slot, ready);
+        (slot, ready)
     }
 
-    /// A tail that is to leave goes to the SMT if its U is set.
+    /// A tail that leaves goes to the SMT if its U is set.
     #[inline(always)]
-    fn write_back(&mut self, board: &mut Board, tail: Slot, after: When) -> When {
+    fn write_back(&mut self, board: &mut Board, tail: Left, after: When) -> When {
         let found = board.search(Search::Cached, self.qmt.len(), after);
         match self.take_over(board, tail) {
-            true => board.pcm_write_in(self.unit(self.qmt.lpn(tail)), found),
+            true => board.pcm_write_in(self.unit(tail.lpn), found),
             false => found,
         }
     }
 
-    /// The SMT says what a tail says that is to leave; whether it said something else.
+    /// The SMT says what a tail says that leaves; whether it said something else.
     #[inline(always)]
-    fn take_over(&mut self, board: &mut Board, tail: Slot) -> bool {
-        let (lpn, ppn, update) = (self.qmt.lpn(tail), self.qmt.ppn(tail), self.qmt.is_dirty(tail));
-        if update {
+    fn take_over(&mut self, board: &mut Board, Left { lpn, ppn, dirty }: Left) -> bool {
+        if dirty {
             self.smt[lpn.index()] = pack(ppn.map(|ppn| ppn.0));
         }
-        board.event(if update { Event::EvictDirty } else { Event::EvictClean }, 1);
-        update
+        board.event(if dirty { Event::EvictDirty } else { Event::EvictClean }, 1);
+        dirty
     }
 
-    /// As [`Tables::enter`], where the port of the SMT rests: beside the flash the entry is read, if
-    /// `reads`, and nobody waits.
+    /// As [`Tables::enter`] for a page that was written, where the port of the SMT rests: beside the
+    /// flash the entry is read, if `reads`, and nobody waits.
     #[inline(always)]
-    pub fn enter_beside(&mut self, board: &mut Board, lpn: Lpn, reads: bool) -> Slot {
-        let now = board.present().token();
+    pub fn enter_beside(&mut self, board: &mut Board, (lpn, new): (Lpn, Ppn), reads: bool) {
+        let now = board.present();
         if !reads || !self.qmt.is_full() {
             if reads {
-                board.pcm_read_beside(now);
+                board.pcm_read_beside(now.token());
             }
-            return self.enter(board, lpn, now).0;
+            let (slot, _) = self.enter(board, lpn, now.token());
+            return self.qmt.change(slot, Some(new));
         }
-        let tail = self.qmt.victim();
-        let _ = board.search(Search::Cached, self.qmt.len(), now);
+        let _ = board.search(Search::Cached, self.qmt.len(), now.token());
+        let (_, tail) = self.qmt.replace_victim((lpn, Some(new)), true, now);
         match self.take_over(board, tail) {
-            true => board.pcm_read_and_write_beside(self.unit(self.qmt.lpn(tail))),
-            false => board.pcm_read_beside(now),
+            true => board.pcm_read_and_write_beside(self.unit(tail.lpn)),
+            false => board.pcm_read_beside(now.token()),
         }
-        self.qmt.replace(tail, lpn, self.slow(lpn), now)
     }
 }
 

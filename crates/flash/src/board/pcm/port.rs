@@ -34,7 +34,9 @@ pub(in crate::board) struct Pcm {
     pub(super) write: Nanos,
     /// Writes that are accepted and not done, at most; 0: no such memory.
     pub(super) queue: usize,
-    /// What is forgotten ended here at the latest.
+    /// Whether there is such a memory, and both take time.
+    takes_time: bool,
+    /// What is forgotten ended here at the latest, which is before what is known does.
     floor: Nanos,
     /// What is known ends here at the latest.
     until: Nanos,
@@ -54,6 +56,7 @@ impl Pcm {
             read: config.timing.pcm_read.0,
             write: config.timing.pcm_write.0,
             queue: 0,
+            takes_time: false,
             floor: 0,
             until: 0,
             reads: VecDeque::new(),
@@ -65,6 +68,7 @@ impl Pcm {
     pub(super) fn attach(&mut self, queue: u32) {
         assert!(queue > 0, "a queue of phase-change memory holds one write at least");
         self.queue = queue as usize;
+        self.takes_time = self.read > 0 && self.write > 0;
         // What the queue held when the power went is written: the port begins idle.
         (self.floor, self.until) = (0, 0);
         self.full = (0, 0);
@@ -76,7 +80,7 @@ impl Pcm {
 
     /// When everything is done.
     pub(super) fn idle_from(&self) -> Nanos {
-        self.floor.max(self.until)
+        self.until
     }
 
     /// Whether nothing is booked that is not over: what is booked next begins when it can.
@@ -85,20 +89,25 @@ impl Pcm {
         self.reads.is_empty() && self.writes.is_empty()
     }
 
-    /// Whether all that was ever booked is over at `now`, and nobody knows of a queue that is full
-    /// then.
+    /// Whether all that was ever booked is over at `now`, of a memory that takes time. The queue may
+    /// have been full until then, and is empty.
     #[inline]
     pub(super) fn rests(&self, now: Nanos) -> bool {
-        let is_over = self.until.max(self.floor) <= now && self.full.1 < now;
-        is_over && self.queue > 0 && self.read > 0 && self.write > 0
+        self.is_over(now) && self.takes_time
+    }
+
+    /// Whether all that was ever booked is over at `now`.
+    #[inline]
+    fn is_over(&self, now: Nanos) -> bool {
+        debug_assert!(self.floor.max(self.full.1) <= self.until, "the last is known: {self:?}");
+        self.until <= now
     }
 
     /// Whether writes that come one each `step`, the first a step from `now`, are each over when the
     /// next one comes.
     #[inline]
     pub(super) fn keeps_pace(&self, now: Nanos, step: Nanos) -> bool {
-        let is_over = self.until.max(self.floor) <= now + step;
-        is_over && self.queue > 0 && (1..=step).contains(&self.write)
+        self.is_over(now + step) && self.queue > 0 && (1..=step).contains(&self.write)
     }
 
     /// Forgets what is over at `now`, and the oldest of too many.
@@ -107,10 +116,10 @@ impl Pcm {
         if self.is_idle() {
             return;
         }
-        if self.until > now {
+        if !self.is_over(now) {
             return self.forget_some(now);
         }
-        self.floor = self.floor.max(self.until);
+        self.floor = self.until;
         self.reads.clear();
         self.writes.clear();
     }
@@ -167,13 +176,13 @@ impl Pcm {
     /// Whether a read finds nothing booked that is not over at `now`.
     #[inline]
     pub(super) fn reads_alone(&self, now: Nanos) -> bool {
-        self.until <= now && self.read > 0
+        self.is_over(now) && self.read > 0
     }
 
     /// Books a read from `from` on, where all that was ever booked is over; returns its start.
     #[inline]
     pub(super) fn book_read_alone(&mut self, from: Nanos) -> Nanos {
-        self.floor = self.floor.max(self.until);
+        self.floor = self.until;
         let start = from.max(self.floor);
         self.until = start + self.read;
         self.writes.clear();
@@ -187,7 +196,7 @@ impl Pcm {
     pub(super) fn book_read_and_write(&mut self, now: Nanos, unit: Option<u32>) {
         let start = now + self.read;
         let end = start + self.write;
-        (self.floor, self.until) = (self.floor.max(self.until), end);
+        (self.floor, self.until) = (self.until, end);
         keep_alone(&mut self.reads, (now, start));
         keep_alone(&mut self.writes, Write { accepted: now, start, end, span: 0, unit });
     }
@@ -287,7 +296,7 @@ impl Pcm {
     /// is over, by then and `now`.
     #[inline]
     pub(super) fn takes_at_once(&self, from: Nanos, now: Nanos) -> bool {
-        self.until.max(self.floor) <= from.min(now) && self.queue > 0 && self.write > 0
+        self.is_over(from.min(now)) && self.queue > 0 && self.write > 0
     }
 
     /// Books a write at an idle port; returns when it is accepted, which is when it begins.
@@ -325,7 +334,7 @@ impl Pcm {
     /// Books a write that is taken at once and begins at `from`; others of its `unit` may join it.
     #[inline(always)]
     pub(super) fn book_write_alone(&mut self, from: Nanos, unit: Option<u32>) {
-        self.floor = self.floor.max(self.until);
+        self.floor = self.until;
         self.until = from + self.write;
         let write = Write { accepted: from, start: from, end: self.until, span: 0, unit };
         self.reads.clear();

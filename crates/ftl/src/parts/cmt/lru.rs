@@ -16,6 +16,12 @@ impl Lru {
     pub fn oldest_first(&self) -> impl Iterator<Item = Slot> + '_ {
         self.list.from_oldest(0)
     }
+
+    /// The victim leaves and another entry is inserted in its place: as if it were removed first.
+    #[inline(always)]
+    pub fn replace_victim(&mut self) -> Slot {
+        self.list.renew_oldest(0).expect("the cache is not empty")
+    }
 }
 
 impl CachePolicy for Lru {
@@ -33,11 +39,6 @@ impl CachePolicy for Lru {
 
     fn removed(&mut self, slot: Slot) {
         self.list.remove(slot);
-    }
-
-    #[inline]
-    fn replaced(&mut self, slot: Slot, _: Lpn) {
-        self.list.renew(slot);
     }
 
     #[inline]

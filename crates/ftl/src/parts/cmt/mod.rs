@@ -36,6 +36,17 @@ struct Entry {
     ready: Moment,
 }
 
+/// What an entry said that left for another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Left {
+    /// Whose it was.
+    pub lpn: Lpn,
+    /// Where that page was.
+    pub ppn: Option<Ppn>,
+    /// Whether it differed from the map on flash.
+    pub dirty: bool,
+}
+
 macro_rules! policy_table {
     ($( $(#[$doc:meta])* $variant:ident = $name:literal => $type:ty, )*) => {
         ftlab_flash::choices! {
@@ -78,12 +89,6 @@ macro_rules! policy_table {
                 }
             }
             #[inline]
-            fn replaced(&mut self, slot: Slot, lpn: Lpn) {
-                match self { $( Policy::$variant(policy) => policy.replaced(slot, lpn), )*
-                    Policy::Unordered => {}
-                }
-            }
-            #[inline]
             fn each_next(&self, most: usize, each: impl FnMut(Slot)) {
                 match self { $( Policy::$variant(policy) => policy.each_next(most, each), )*
                     Policy::Unordered => {}
@@ -97,6 +102,18 @@ macro_rules! policy_table {
             fn victim(&self, is_changed: impl Fn(Slot) -> bool) -> Slot {
                 match self { $( Policy::$variant(policy) => policy.victim(is_changed), )*
                     Policy::Unordered => unreachable!("a cache without an order has no victim"),
+                }
+            }
+            #[inline(always)]
+            fn replace_victim(&mut self, lpn: Lpn, is_changed: impl Fn(Slot) -> bool) -> Slot {
+                match self {
+                    Policy::Lru(lru) => lru.replace_victim(),
+                    _ => {
+                        let slot = self.victim(is_changed);
+                        self.removed(slot);
+                        self.inserted(slot, lpn);
+                        slot
+                    }
                 }
             }
         }
@@ -250,26 +267,27 @@ impl Cmt {
         self.entries.remove(slot);
     }
 
-    /// Drops an entry, which must not wait to be written, and caches another in its place, which is
-    /// that of [`Cmt::remove`] and [`Cmt::insert`].
-    #[inline]
-    pub fn replace(
+    /// Drops the entry that leaves next and caches another, `dirty` or not, in its place: that of
+    /// [`Cmt::victim`], [`Cmt::remove`] and [`Cmt::insert`]. The place, and what was there.
+    #[inline(always)]
+    pub fn replace_victim(
         &mut self,
-        slot: Slot,
-        lpn: Lpn,
-        ppn: Option<Ppn>,
-        ready: impl Into<Moment>,
-    ) -> Slot {
+        (lpn, ppn): (Lpn, Option<Ppn>),
+        dirty: bool,
+        ready: Moment,
+    ) -> (Slot, Left) {
         debug_assert!(self.find(lpn).is_none());
-        let (ppn, ready) = (pack(ppn.map(|ppn| ppn.0)), ready.into());
-        let entry = Entry { lpn: lpn.0, ppn, ready, ..Entry::default() };
-        let known = std::mem::replace(&mut self.entries[slot], entry);
-        assert!(!known.leaving, "the entry of page {} waits to be written", known.lpn);
-        self.unresolved -= u32::from(known.unresolved);
-        self.slot_of[known.lpn as usize] = 0;
+        let entries = &mut self.entries;
+        let slot = self.policy.replace_victim(lpn, |slot| entries[slot].dirty);
+        let ppn = pack(ppn.map(|ppn| ppn.0));
+        let entry = Entry { lpn: lpn.0, ppn, dirty, ready, ..Entry::default() };
+        let Entry { lpn: known, ppn, dirty, unresolved, leaving, .. } =
+            std::mem::replace(&mut entries[slot], entry);
+        debug_assert!(!leaving, "the policy has forgotten the entry of page {known}");
+        self.unresolved -= u32::from(unresolved);
+        self.slot_of[known as usize] = 0;
         self.slot_of[lpn.index()] = pack(Some(slot.0));
-        self.policy.replaced(slot, lpn);
-        slot
+        (slot, Left { lpn: Lpn(known), ppn: unpack(ppn).map(Ppn), dirty })
     }
 
     /// An entry leaves the cache and waits to be written; there must be a place for it
@@ -342,6 +360,12 @@ impl Cmt {
     #[inline]
     pub fn ready(&self, slot: Slot) -> Moment {
         self.entries[slot].ready
+    }
+
+    /// An entry is there from then on.
+    #[inline]
+    pub fn set_ready(&mut self, slot: Slot, ready: impl Into<Moment>) {
+        self.entries[slot].ready = ready.into();
     }
 
     /// Whether an entry differs from the map on flash.

@@ -27,11 +27,6 @@ pub trait CachePolicy {
     fn hit(&mut self, slot: Slot);
     /// A slot was emptied.
     fn removed(&mut self, slot: Slot);
-    /// A slot was emptied and filled with the entry of another page.
-    fn replaced(&mut self, slot: Slot, lpn: Lpn) {
-        self.removed(slot);
-        self.inserted(slot, lpn);
-    }
     /// Tells of so many slots that are about to leave, the next one first, as far as the order says
     /// it before a victim is asked for.
     fn each_next(&self, _most: usize, _each: impl FnMut(Slot)) {}

@@ -94,6 +94,22 @@ impl<const LISTS: usize> SlotLists<LISTS> {
         (known.next, known.previous) = (end as u32, last);
     }
 
+    /// The slot of a list that was used longest ago is used; none of an empty one.
+    #[inline(always)]
+    pub fn renew_oldest(&mut self, list: usize) -> Option<Slot> {
+        let nodes = &mut self.nodes[..];
+        let Node { next: node, previous: last, .. } = nodes[list];
+        let slot = Self::slot(node)?;
+        if node != last {
+            let second = std::mem::replace(&mut nodes[node as usize].next, list as u32);
+            nodes[node as usize].previous = last;
+            nodes[last as usize].next = node;
+            nodes[second as usize].previous = list as u32;
+            (nodes[list].next, nodes[list].previous) = (second, node);
+        }
+        Some(slot)
+    }
+
     /// Takes a slot out of its list.
     #[inline]
     pub fn remove(&mut self, slot: Slot) {
@@ -151,6 +167,13 @@ mod tests {
             let held = queues.iter().position(|queue| queue.contains(&slot));
             assert_eq!(lists.list_of(slot), held);
             match (held, rng.below(3)) {
+                _ if rng.below(4) == 0 => {
+                    let list = rng.below(2) as usize;
+                    assert_eq!(lists.renew_oldest(list), queues[list].front().copied());
+                    if let Some(oldest) = queues[list].pop_front() {
+                        queues[list].push_back(oldest);
+                    }
+                }
                 (None, 0) => {
                     lists.push_oldest(0, slot);
                     queues[0].push_front(slot);

@@ -70,20 +70,46 @@ fn a_read_is_alone_where_all_is_over_and_it_takes_time() {
     assert_eq!(pcm.book_read_alone(0), end + 500 + READ, "not before what was booked is over");
 }
 
-/// Where the queue was full nobody knows who else waits.
 #[test]
 fn a_port_rests_where_all_is_over_and_both_kinds_take_time() {
     let mut pcm = port(&[]);
-    assert!(!pcm.rests(0) && pcm.rests(1), "at 0 the queue might have been full");
+    assert!(pcm.rests(0), "nothing was booked");
     pcm.book_write_alone(10, None);
     assert_eq!([9 + WRITE, 10 + WRITE].map(|now| pcm.rests(now)), [false, true]);
-    pcm.full = (20, 50 + WRITE);
-    assert_eq!([50 + WRITE, 51 + WRITE].map(|now| pcm.rests(now)), [false, true]);
     for free in ["timing.pcm_read", "timing.pcm_write"] {
         assert!(!port(&[(free, "0")]).rests(1), "{free} takes no time");
     }
-    pcm.queue = 0;
-    assert!(!pcm.rests(51 + WRITE), "there is no such memory");
+    assert!(!Pcm::new(&BoardSettings::default()).rests(51 + WRITE), "there is no such memory");
+}
+
+/// A queue of one that is full until the last write is over, because another joined that: a read
+/// and a write that come then are booked at once as one by one.
+#[test]
+fn a_port_whose_queue_was_full_until_now_rests() {
+    let mut pcm = port(&[]);
+    pcm.attach(1);
+    let end = 10 + WRITE;
+    for joins in [false, true] {
+        assert_eq!(pcm.book_write(10, Some(3), &mut timeline()), (10, joins));
+    }
+    assert_eq!(
+        (pcm.full, pcm.until, pcm.rests(end - 1), pcm.rests(end)),
+        ((10, end), end, false, true)
+    );
+    for unit in [None, Some(3)] {
+        let (mut at_once, mut singly) = (pcm.clone(), pcm.clone());
+        at_once.book_read_and_write(end, unit);
+        assert_eq!(singly.book_read_alone(end), end);
+        assert_eq!(singly.book_write(end, unit, &mut timeline()), (end, false));
+        for pcm in [&mut at_once, &mut singly] {
+            assert!(pcm.reads.iter().eq([&(end, end + READ)]));
+            let written = pcm.writes.iter().map(|one| (one.accepted, one.start, one.end, one.unit));
+            let begins = end + READ;
+            assert!(written.eq([(end, begins, begins + WRITE, unit)]));
+            assert_eq!((pcm.floor, pcm.until), (end, begins + WRITE));
+            assert_eq!(pcm.accepted(end), begins + WRITE, "the next one waits");
+        }
+    }
 }
 
 #[test]
@@ -124,7 +150,7 @@ fn what_is_over_is_forgotten() {
 #[test]
 fn a_write_at_an_idle_port_begins_behind_what_was_forgotten() {
     let mut pcm = port(&[]);
-    pcm.floor = 500;
+    (pcm.floor, pcm.until) = (500, 500);
     assert_eq!(pcm.book_write_when_idle(20, None), 500);
     assert_eq!((pcm.writes[0].end, pcm.writes.len()), (500 + WRITE, 1));
     let mut free = port(&[("timing.pcm_write", "0")]);
