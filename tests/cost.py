@@ -76,11 +76,12 @@ def run(ftlab, work, case, pages, name, folder):
     """Instructions, misses and flash operations of a run of so many pages."""
     scheme = case.split(",")[0]
     result = folder / f"{case}-{pages}{'-' * (1 + 7 * name)}.json"
-    command = ["valgrind", "--tool=cachegrind", "--cache-sim=yes", *CACHES, "--cachegrind-out-file=/dev/null"]
+    command = [shutil.which("valgrind"), "--tool=cachegrind", "--cache-sim=yes", *CACHES, "--cachegrind-out-file=/dev/null"]
     command += [ftlab, "run", "--scheme", scheme, *DEVICE, "--capacity", work.capacity, *work.cases[case]]
     command += ["--precondition", "fill", "--timing", "asap"]
     command += ["--workload", f"randwrite:bs=2k,span=100%,count={pages},seed=3", "--quiet", "--json", result]
-    done = subprocess.run(command, capture_output=True, text=True)
+    # What the environment holds lies on the stack, and moves what is behind it.
+    done = subprocess.run(command, capture_output=True, text=True, env={})
     if done.returncode:
         sys.exit(f"{' '.join(map(str, command))} failed:\n{done.stderr}")
 

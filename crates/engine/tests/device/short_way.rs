@@ -181,6 +181,7 @@ const HATS: &[Pairs<'_>] = &[
     &[("timing.pcm_write", "540us")],
     &[("timing.pcm_write", "2ms"), ("hat.pcm_entries_per_write", "8")],
     &[("timing.pcm_read", "300us")],
+    &[("timing.pcm_read", "600us"), ("hat.pcm_entries_per_write", "8"), ("hat.pcm_queue", "8")],
     &[("timing.pcm_read", "0"), ("timing.pcm_write", "0")],
     &[("search.model", "scan"), ("search.step_time", "1us")],
     &[("gc.separate_frontiers", "true"), ("timing.page_transfer", "7us")],

@@ -160,6 +160,7 @@ impl Tables {
         if !self.qmt.is_full() {
             return (self.qmt.insert(lpn, ppn, after), after);
         }
+        // Since when it is there is known when the tail is written back.
         let (slot, tail) = self.qmt.replace_victim((lpn, ppn), false, Moment::START);
         let ready = self.write_back(board, tail, after);
         self.qmt.set_ready(slot, ready);

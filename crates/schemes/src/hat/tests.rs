@@ -117,6 +117,17 @@ fn an_entry_that_is_not_there_yet_is_waited_for() {
     }
 }
 
+/// Two requests at once for one page: the second waits for what the first one reads.
+#[test]
+fn an_entry_is_there_when_the_slow_table_was_read() {
+    let mut bench = Bench::new(&[("timing.profile", "parallel")]);
+    let now = bench.board.present().token();
+    let Bench { board, hat } = &mut bench;
+    let [first, again] = [(); 2].map(|()| hat.translate(board, Lpn(5), now));
+    let earliest = |when| board.nand().clock().earliest(when);
+    assert_eq!([now, first, again].map(earliest), [LATER, LATER + 115, LATER + 115]);
+}
+
 /// A block of eight pages is full, and what is free is not enough to begin another without
 /// collecting.
 #[test]

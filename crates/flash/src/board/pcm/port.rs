@@ -34,11 +34,11 @@ pub(in crate::board) struct Pcm {
     pub(super) write: Nanos,
     /// Writes that are accepted and not done, at most; 0: no such memory.
     pub(super) queue: usize,
-    /// Whether there is such a memory, and both take time.
+    /// Whether there is such a memory, whose reads and writes take time.
     takes_time: bool,
-    /// What is forgotten ended here at the latest, which is before what is known does.
+    /// What is forgotten ended here at the latest: never behind `until`.
     floor: Nanos,
-    /// What is known ends here at the latest.
+    /// All that was ever booked ends here at the latest.
     until: Nanos,
     /// Start and end, in order of time, never moved.
     reads: VecDeque<(Nanos, Nanos)>,
@@ -99,7 +99,10 @@ impl Pcm {
     /// Whether all that was ever booked is over at `now`.
     #[inline]
     fn is_over(&self, now: Nanos) -> bool {
-        debug_assert!(self.floor.max(self.full.1) <= self.until, "the last is known: {self:?}");
+        debug_assert!(
+            self.floor.max(self.full.1) <= self.until,
+            "nothing ends behind the last that was booked: {self:?}"
+        );
         self.until <= now
     }
 

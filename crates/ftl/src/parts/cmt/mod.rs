@@ -36,7 +36,7 @@ struct Entry {
     ready: Moment,
 }
 
-/// What an entry said that left for another.
+/// What an entry says that leaves the cache.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Left {
     /// Whose it was.
@@ -102,18 +102,6 @@ macro_rules! policy_table {
             fn victim(&self, is_changed: impl Fn(Slot) -> bool) -> Slot {
                 match self { $( Policy::$variant(policy) => policy.victim(is_changed), )*
                     Policy::Unordered => unreachable!("a cache without an order has no victim"),
-                }
-            }
-            #[inline(always)]
-            fn replace_victim(&mut self, lpn: Lpn, is_changed: impl Fn(Slot) -> bool) -> Slot {
-                match self {
-                    Policy::Lru(lru) => lru.replace_victim(),
-                    _ => {
-                        let slot = self.victim(is_changed);
-                        self.removed(slot);
-                        self.inserted(slot, lpn);
-                        slot
-                    }
                 }
             }
         }
@@ -267,8 +255,9 @@ impl Cmt {
         self.entries.remove(slot);
     }
 
-    /// Drops the entry that leaves next and caches another, `dirty` or not, in its place: that of
-    /// [`Cmt::victim`], [`Cmt::remove`] and [`Cmt::insert`]. The place, and what was there.
+    /// Drops the entry that leaves next and caches another in its place, `dirty` or not and there
+    /// from `ready` on: the same as [`Cmt::victim`], [`Cmt::remove`] and [`Cmt::insert`] one after
+    /// another. The cache is not empty. Returns the place, and what was there.
     #[inline(always)]
     pub fn replace_victim(
         &mut self,
@@ -277,13 +266,20 @@ impl Cmt {
         ready: Moment,
     ) -> (Slot, Left) {
         debug_assert!(self.find(lpn).is_none());
-        let entries = &mut self.entries;
-        let slot = self.policy.replace_victim(lpn, |slot| entries[slot].dirty);
+        let slot = match &mut self.policy {
+            Policy::Lru(lru) => lru.replace_victim(),
+            _ => {
+                let slot = self.victim();
+                self.policy.removed(slot);
+                self.policy.inserted(slot, lpn);
+                slot
+            }
+        };
         let ppn = pack(ppn.map(|ppn| ppn.0));
         let entry = Entry { lpn: lpn.0, ppn, dirty, ready, ..Entry::default() };
         let Entry { lpn: known, ppn, dirty, unresolved, leaving, .. } =
-            std::mem::replace(&mut entries[slot], entry);
-        debug_assert!(!leaving, "the policy has forgotten the entry of page {known}");
+            std::mem::replace(&mut self.entries[slot], entry);
+        assert!(!leaving, "page {known} waits to be written, and is nobody's victim");
         self.unresolved -= u32::from(unresolved);
         self.slot_of[known as usize] = 0;
         self.slot_of[lpn.index()] = pack(Some(slot.0));
@@ -362,7 +358,7 @@ impl Cmt {
         self.entries[slot].ready
     }
 
-    /// An entry is there from then on.
+    /// An entry is there from `ready` on.
     #[inline]
     pub fn set_ready(&mut self, slot: Slot, ready: impl Into<Moment>) {
         self.entries[slot].ready = ready.into();

@@ -106,7 +106,13 @@ fn to_replace_the_victim_is_to_remove_it_and_to_insert_another() {
                     (Some(slot), _) => slot,
                     (None, Some(victim)) if replaces => {
                         let known = (cache.lpn(victim), cache.ppn(victim), cache.is_dirty(victim));
-                        let (slot, left) = cache.replace_victim((lpn, new), changes, ready);
+                        // As if it were not known yet.
+                        let known_now = step % 3 > 0;
+                        let noted = if known_now { ready } else { Moment::START };
+                        let (slot, left) = cache.replace_victim((lpn, new), changes, noted);
+                        if !known_now {
+                            cache.set_ready(slot, ready);
+                        }
                         assert_eq!((left.lpn, left.ppn, left.dirty), known, "{name}, step {step}");
                         slot
                     }

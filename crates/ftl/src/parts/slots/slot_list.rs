@@ -97,6 +97,7 @@ impl<const LISTS: usize> SlotLists<LISTS> {
     /// The slot of a list that was used longest ago is used; none of an empty one.
     #[inline(always)]
     pub fn renew_oldest(&mut self, list: usize) -> Option<Slot> {
+        debug_assert!(list < LISTS, "there are {LISTS} lists, and none {list}");
         let nodes = &mut self.nodes[..];
         let Node { next: node, previous: last, .. } = nodes[list];
         let slot = Self::slot(node)?;

@@ -82,6 +82,15 @@ fn a_port_rests_where_all_is_over_and_both_kinds_take_time() {
     assert!(!Pcm::new(&BoardSettings::default()).rests(51 + WRITE), "there is no such memory");
 }
 
+#[test]
+fn a_write_that_finds_all_over_is_the_only_one_that_is_known() {
+    let mut pcm = port(&[]);
+    for from in [10, 20 + WRITE] {
+        pcm.book_write_alone(from, None);
+    }
+    assert_eq!((pcm.floor, pcm.writes.len(), pcm.until), (10 + WRITE, 1, 20 + 2 * WRITE));
+}
+
 /// A queue of one that is full until the last write is over, because another joined that: a read
 /// and a write that come then are booked at once as one by one.
 #[test]
