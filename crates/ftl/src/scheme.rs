@@ -152,6 +152,9 @@ impl<Own: Group> Groups for SchemeConfig<Own> {
     }
 }
 
+/// Requests of any scheme whose pages are looked at together, at most ([`Scheme::AHEAD`]).
+pub const MOST_AHEAD: usize = 8;
+
 /// A flash translation layer.
 ///
 /// It decides where pages go and when blocks are reclaimed. It never counts, computes time,
@@ -275,6 +278,10 @@ pub trait Scheme: Clone + Send + Sync + 'static {
     /// here, where its settings say so. Flash, maps and caches stay.
     fn measuring_begins(&mut self, _board: &mut Board) {}
 
+    /// Requests whose pages are looked at together before they are served, at most [`MOST_AHEAD`]:
+    /// as many as a core waits for at a time, and few enough that what is found for one is still at
+    /// hand when the last of them is served.
+    const AHEAD: usize = MOST_AHEAD;
     /// Where a page is; changes nothing and costs nothing.
     fn locate(&self, board: &Board, lpn: Lpn) -> Location;
     /// Where a page probably is on flash, for [`Scheme::glance_at`]: looks at what serving a request

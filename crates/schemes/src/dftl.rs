@@ -138,6 +138,9 @@ impl Scheme for Dftl {
         ),
     ];
     const DIVIDES_DATA: bool = true;
+    /// A request touches some thirty lines of the cache: with more of them the first would find
+    /// theirs displaced.
+    const AHEAD: usize = 4;
     type Settings = DftlSettings;
     type Survivor = Survivor;
 

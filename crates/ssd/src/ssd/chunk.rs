@@ -21,11 +21,7 @@ use ftlab_flash::board::nand::clock::PathSplit;
 use ftlab_flash::meter::Cause;
 use ftlab_flash::request::{Completion, Op, PageIo, Request, RequestShape};
 use ftlab_flash::units::{Lpn, Nanos, Ppn};
-use ftlab_ftl::scheme::Scheme;
-
-/// Requests whose pages are looked at ahead together: as many as a core waits for at a time, and
-/// few enough that what one finds is still at hand when the last of them is served.
-const AHEAD: usize = 8;
+use ftlab_ftl::scheme::{MOST_AHEAD, Scheme};
 
 /// How writes of single pages are served that wait for nothing else.
 mod rows {
@@ -49,7 +45,8 @@ impl<S: Scheme> Ssd<S> {
     /// would wait for it. First all are located, then looked at: nobody waits for what only the one
     /// before needs. What is found is not used, because it may be wrong by then.
     fn look_ahead(&self, requests: &[Request]) {
-        let (mut places, mut known) = ([Ppn(0); AHEAD], 0);
+        const { assert!(S::AHEAD > 0 && S::AHEAD <= MOST_AHEAD) };
+        let (mut places, mut known) = ([Ppn(0); MOST_AHEAD], 0);
         for request in requests {
             let sector = request.first_sector;
             if matches!(request.op, Op::Read | Op::Write) && sector < self.split.capacity() {
@@ -130,7 +127,7 @@ impl<S: Scheme> Ssd<S> {
         requests: &mut [Request],
         served: &mut Served,
     ) -> Result<(), DeviceError> {
-        for some in requests.chunks_mut(AHEAD) {
+        for some in requests.chunks_mut(S::AHEAD) {
             if some.len() > 1 {
                 self.look_ahead(some);
             }
