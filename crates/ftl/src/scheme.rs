@@ -278,12 +278,12 @@ pub trait Scheme: Clone + Send + Sync + 'static {
     /// here, where its settings say so. Flash, maps and caches stay.
     fn measuring_begins(&mut self, _board: &mut Board) {}
 
+    /// Where a page is; changes nothing and costs nothing.
+    fn locate(&self, board: &Board, lpn: Lpn) -> Location;
     /// Requests whose pages are looked at together before they are served, at most [`MOST_AHEAD`]:
     /// as many as a core waits for at a time, and few enough that what is found for one is still at
     /// hand when the last of them is served.
     const AHEAD: usize = MOST_AHEAD;
-    /// Where a page is; changes nothing and costs nothing.
-    fn locate(&self, board: &Board, lpn: Lpn) -> Location;
     /// Where a page probably is on flash, for [`Scheme::glance_at`]: looks at what serving a request
     /// of the page begins with, so that it is at hand then, and may be wrong.
     #[inline]
