@@ -9,8 +9,10 @@
 //! be saved along with the GTD") without giving it a form; the form is ours. What the words of a
 //! checkpoint mean is its owner's business.
 
-use ftlab_flash::board::nand::Nand;
+use std::collections::VecDeque;
+
 use ftlab_flash::board::nand::state::{Oob, OobRead};
+use ftlab_flash::board::nand::{Draft, Nand, Payload};
 use ftlab_flash::units::{BlockId, Ppn, pack, unpack, zeroed};
 
 /// Words of a page before its share of the body: sequence (2), number of pages, length of the body.
@@ -19,8 +21,8 @@ const HEADER_WORDS: usize = 4;
 /// The pages of the newest checkpoint, and the one being written.
 #[derive(Clone, Debug)]
 pub struct Checkpoints {
-    /// Body of the checkpoint being written: open blocks, then the owner's words.
-    body: Vec<u32>,
+    /// Pages of the checkpoint being written that are not on flash yet.
+    drafts: VecDeque<Draft>,
     /// Pages of the even and the odd checkpoint, plus one.
     pages: [Vec<u32>; 2],
     counts: [u32; 2],
@@ -28,7 +30,6 @@ pub struct Checkpoints {
     sequence: u64,
     /// Whether the checkpoint of this number is complete, or none was taken yet.
     complete: bool,
-    words_per_page: usize,
 }
 
 impl Checkpoints {
@@ -38,13 +39,12 @@ impl Checkpoints {
         let body = 1 + open_blocks as usize + words as usize;
         let pages = body.div_ceil(words_per_page - HEADER_WORDS);
         Checkpoints {
-            body: Vec::with_capacity(body),
+            drafts: VecDeque::with_capacity(pages),
             pages: [zeroed(pages), zeroed(pages)],
             counts: [0, 0],
             number: 0,
             sequence: 0,
             complete: true,
-            words_per_page,
         }
     }
 
@@ -60,38 +60,56 @@ impl Checkpoints {
     }
 
     /// Begins a checkpoint that is true as of now, of words that come so many at a time; returns
-    /// how many pages it takes. Where the one before was given up, it takes the place of that,
-    /// whose pages are to be invalidated first ([`Self::next_given_up`]).
+    /// how many pages it takes. Where the one before was given up, it takes the place of that, of
+    /// which nothing may be left ([`Self::next_given_up`]).
     pub fn begin<const WORDS: usize>(
         &mut self,
-        nand: &Nand,
+        nand: &mut Nand,
         open: impl Iterator<Item = BlockId>,
         words: impl Iterator<Item = [u32; WORDS]>,
     ) -> u32 {
+        debug_assert!(self.drafts.is_empty(), "pages are left of a checkpoint that was given up");
         self.sequence = nand.sequence();
         self.number += u32::from(self.complete);
         self.complete = false;
-        self.body.clear();
-        self.body.push(0);
-        for block in open {
-            self.body.push(block.0);
+        let (mut length, mut blocks) = (0, 0);
+        nand.draft(HEADER_WORDS, &mut self.drafts, |pages| {
+            // How many are open is known behind them.
+            pages.push(0);
+            open.for_each(|block| {
+                pages.push(block.0);
+                blocks += 1;
+            });
+            length = 1 + blocks;
+            words.for_each(|words| {
+                words.into_iter().for_each(|word| pages.push(word));
+                length += WORDS as u32;
+            });
+        });
+        let parts = self.drafts.len() as u32;
+        let header = self.header(parts, length);
+        for page in &self.drafts {
+            nand.draft_mut(page)[..HEADER_WORDS].copy_from_slice(&header);
         }
-        self.body[0] = self.body.len() as u32 - 1;
-        words.for_each(|words| self.body.extend(words));
-        self.body.len().div_ceil(self.words_per_page - HEADER_WORDS) as u32
+        nand.draft_mut(&self.drafts[0])[HEADER_WORDS] = blocks;
+        parts
     }
 
-    /// Writes page `part` of `parts` into `words` (one page).
-    pub fn fill(&self, part: u32, parts: u32, words: &mut [u32]) {
-        words.fill(0);
-        words[0] = self.sequence as u32;
-        words[1] = (self.sequence >> 32) as u32;
-        words[2] = parts;
-        words[3] = self.body.len() as u32;
-        let share = self.words_per_page - HEADER_WORDS;
-        let from = part as usize * share;
-        let end = (from + share).min(self.body.len());
-        words[HEADER_WORDS..HEADER_WORDS + end - from].copy_from_slice(&self.body[from..end]);
+    /// What each of so many pages begins with, of a body of so many words.
+    fn header(&self, parts: u32, length: u32) -> [u32; HEADER_WORDS] {
+        [self.sequence as u32, (self.sequence >> 32) as u32, parts, length]
+    }
+
+    /// What the next page to be written holds, of which there must be one.
+    pub fn next_page(&self) -> Payload<'_> {
+        Payload::Draft(&self.drafts[0])
+    }
+
+    /// There is no room for what is left of the checkpoint.
+    pub fn give_up(&mut self, nand: &mut Nand) {
+        for page in self.drafts.drain(..) {
+            nand.drop_draft(page);
+        }
     }
 
     fn side(&self) -> usize {
@@ -103,17 +121,18 @@ impl Checkpoints {
         part * 2 + self.number % 2
     }
 
-    /// A page of the checkpoint being written is on flash.
+    /// A page of the checkpoint being written is on flash: the one that was the next.
     pub fn written(&mut self, part: u32, ppn: Ppn) {
+        self.drafts.pop_front();
         let side = self.side();
         self.pages[side][part as usize] = pack(Some(ppn.0));
         self.counts[side] = part + 1;
     }
 
-    /// A checkpoint was begun, and nothing of it is written: hands out a page to invalidate of the
-    /// one in whose place it is because that was never completed, until none is left.
+    /// Before a checkpoint is begun: hands out a page to invalidate of the one in whose place it
+    /// will be because that was never completed, until none is left.
     pub fn next_given_up(&mut self) -> Option<Ppn> {
-        self.take_page(self.side())
+        if self.complete { None } else { self.take_page(self.side()) }
     }
 
     /// The checkpoint is complete: hands out a page of the previous one to invalidate, until none
@@ -246,7 +265,6 @@ mod tests {
     use super::*;
     use crate::settings::SharedSettings;
     use ftlab_flash::board::Board;
-    use ftlab_flash::board::nand::Payload;
     use ftlab_flash::board::nand::state::PageKind;
     use ftlab_flash::board::when::When;
     use ftlab_flash::meter::Cause;
@@ -259,33 +277,29 @@ mod tests {
         config.set("device.page_bytes", "512").expect("legal");
         let mut board = Board::new(&config, 1, 64);
         // Before the first program there is nothing to speak of.
-        program(&mut board, 64, 0, &[]);
+        program(&mut board, 64, 0, Payload::Words(&[]));
         let checkpoints = Checkpoints::new(board.nand(), 300, 3);
         (board, checkpoints)
     }
 
-    fn program(board: &mut Board, ppn: u32, logical: u32, words: &[u32]) {
+    fn program(board: &mut Board, ppn: u32, logical: u32, payload: Payload<'_>) {
         let what = (PageKind::Checkpoint, logical);
-        let payload = Payload::Words(words);
         let done = board.program_payload(Ppn(ppn), what, payload, Cause::Checkpoint, When::START);
         assert!(done.is_ok());
     }
 
-    /// Begins a checkpoint of words that are this and more, and writes its pages to where it says.
+    /// Begins a checkpoint of words that are this and more, and writes its pages to where it says;
+    /// where that is fewer than there are, it is given up.
     fn take(board: &mut Board, checkpoints: &mut Checkpoints, from: u32, places: &[u32]) {
         let open = [from, from + 1, from + 2].map(BlockId);
-        let parts = checkpoints.begin(
-            board.nand(),
-            open.into_iter(),
-            (from..from + 300).map(|word| [word]),
-        );
-        assert_eq!(parts, 3);
-        let mut words = [7; 128];
+        let nand = board.nand_mut();
+        let words = (from..from + 300).map(|word| [word]);
+        assert_eq!(checkpoints.begin(nand, open.into_iter(), words), 3);
         for (part, &ppn) in (0..).zip(places) {
-            checkpoints.fill(part, parts, &mut words);
-            program(board, ppn, checkpoints.logical(part), &words);
+            program(board, ppn, checkpoints.logical(part), checkpoints.next_page());
             checkpoints.written(part, Ppn(ppn));
         }
+        checkpoints.give_up(board.nand_mut());
     }
 
     fn superseded(checkpoints: &mut Checkpoints) -> Vec<Ppn> {
@@ -324,13 +338,13 @@ mod tests {
     fn a_newer_one_may_be_shorter() {
         let (mut board, mut checkpoints) = device();
         let open = || [1, 2, 3].map(BlockId).into_iter();
-        assert_eq!(checkpoints.begin(board.nand(), open(), (0..245).map(|word| [word])), 3);
+        let words = (0..245).map(|word| [word]);
+        assert_eq!(checkpoints.begin(board.nand_mut(), open(), words), 3);
+        checkpoints.give_up(board.nand_mut());
         take(&mut board, &mut checkpoints, 500, &[0, 1, 2]);
         assert_eq!(superseded(&mut checkpoints), []);
-        assert_eq!(checkpoints.begin(board.nand(), [].into_iter(), [[7, 8]].into_iter()), 1);
-        let mut words = [0; 128];
-        checkpoints.fill(0, 1, &mut words);
-        program(&mut board, 3, checkpoints.logical(0), &words);
+        assert_eq!(checkpoints.begin(board.nand_mut(), [].into_iter(), [[7, 8]].into_iter()), 1);
+        program(&mut board, 3, checkpoints.logical(0), checkpoints.next_page());
         let found = newest(&board, &[0, 1, 2, 3]);
         assert_eq!((&found.pages[..], &found.words[..]), (&[Ppn(3)][..], &[7, 8][..]));
         assert_eq!(found.open, []);
@@ -365,11 +379,11 @@ mod tests {
         take(&mut board, &mut checkpoints, 600, &[3, 4]);
         let given_up = checkpoints.logical(1);
         assert_ne!(given_up, complete);
-        assert_eq!(checkpoints.begin(board.nand(), [].into_iter(), [[7; 300]].into_iter()), 3);
+        let pages: Vec<Ppn> = std::iter::from_fn(|| checkpoints.next_given_up()).collect();
+        assert_eq!(pages, [4, 3].map(Ppn));
+        assert_eq!(checkpoints.begin(board.nand_mut(), [].into_iter(), [[7; 300]].into_iter()), 3);
         assert_eq!(checkpoints.newest_pages(), [0, 1, 2].map(Ppn));
         assert_eq!(checkpoints.logical(1), given_up);
-        let given_up: Vec<Ppn> = std::iter::from_fn(|| checkpoints.next_given_up()).collect();
-        assert_eq!(given_up, [4, 3].map(Ppn));
         checkpoints.moved(complete, Ppn(9));
         assert_eq!(checkpoints.newest_pages(), [0, 9, 2].map(Ppn));
         for (part, ppn) in [(0, 5), (1, 6), (2, 7)] {
@@ -392,8 +406,9 @@ mod tests {
         assert_eq!(newest(&board, &[0, 2]).pages, []);
         // A page that was being moved is there twice: the copy is the younger one.
         let words = board.nand().payload(Ppn(4)).to_vec();
+        let words = Payload::Words(&words);
         let OobRead::Written(oob) = board.nand().state().oob(Ppn(4)) else { panic!("written") };
-        program(&mut board, 6, oob.logical, &words);
+        program(&mut board, 6, oob.logical, words);
         says(&newest(&board, &[3, 6, 4, 5]), 600, 4, [3, 6, 5]);
         says(&newest(&board, &[3, 4, 6, 5]), 600, 4, [3, 6, 5]);
         // One that was superseded holds nothing any more.
@@ -406,13 +421,11 @@ mod tests {
     fn sequence_numbers_have_two_words() {
         let (mut board, mut checkpoints) = device();
         take(&mut board, &mut checkpoints, 500, &[]);
-        let mut words = [0; 128];
         for (ppn, sequence) in [(0, 2), (1, 0x5_0000_0001)] {
             checkpoints.sequence = sequence;
-            checkpoints.body.truncate(4);
-            checkpoints.fill(0, 1, &mut words);
-            assert_eq!(words[..4], [sequence as u32, (sequence >> 32) as u32, 1, 4]);
-            program(&mut board, ppn, checkpoints.logical(0), &words);
+            let header = checkpoints.header(1, 1);
+            assert_eq!(header, [sequence as u32, (sequence >> 32) as u32, 1, 1]);
+            program(&mut board, ppn, checkpoints.logical(0), Payload::Words(&header));
         }
         for order in [[0, 1], [1, 0]] {
             let found = newest(&board, &order);

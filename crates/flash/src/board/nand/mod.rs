@@ -41,6 +41,7 @@ use clock::{Clock, Load, Place};
 use fault::{Fault, FaultPlan, ReadVerdict};
 use geometry::Geometry;
 use payload::Payloads;
+pub use payload::{Draft, Drafting};
 use program::ProgramLedger;
 pub use program::{PageWrite, Payload, replace_words};
 pub use rain::FAILING_MAX;

@@ -2,7 +2,10 @@
 //!
 //! Slots are allocated once, zeroed, and reused; a page's record carries its slot number. A slot is
 //! given back when its page becomes invalid or is erased, or is not among those that a recovery
-//! marks as valid.
+//! marks as valid. Words that several pages are to hold can be put into slots before any of these is
+//! programmed: what is much would else be copied into memory, and from there.
+
+use std::collections::VecDeque;
 
 use super::record::Change;
 use super::state::{BlockState, OobRead, PageKind};
@@ -23,6 +26,11 @@ pub struct Payloads {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Slot(pub u32);
 
+/// The words of a page that is not programmed yet. It ends with the program that it is given to
+/// ([`Payload::Draft`]), or with [`Nand::drop_draft`]; until then it counts as a page.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Draft(Slot);
+
 impl Slot {
     /// The slot that a page says it has ([`State::payload`]).
     ///
@@ -37,6 +45,38 @@ impl Slot {
     #[inline(never)]
     fn is_missing(ppn: Ppn) -> ! {
         panic!("page {ppn} holds no payload: never a map page, or superseded")
+    }
+}
+
+/// Pages that are being put together, one behind another ([`Nand::draft`]).
+pub struct Drafting<'a> {
+    payloads: &'a mut Payloads,
+    header: usize,
+    begun: &'a mut VecDeque<Draft>,
+    /// Where the next word goes, and where the words of its page end.
+    next: usize,
+    end: usize,
+}
+
+impl Drafting<'_> {
+    /// The next word.
+    #[inline(always)]
+    pub fn push(&mut self, word: u32) {
+        if self.next == self.end {
+            self.begin_page();
+        }
+        self.payloads.words[self.next] = word;
+        self.next += 1;
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn begin_page(&mut self) {
+        let slot = self.payloads.take();
+        let first = slot.0 as usize * self.payloads.words_per_page;
+        (self.next, self.end) = (first + self.header, first + self.payloads.words_per_page);
+        self.payloads.words[first..self.next].fill(0);
+        self.begun.push_back(Draft(slot));
     }
 }
 
@@ -110,10 +150,40 @@ impl Nand {
         self.payloads.in_use()
     }
 
+    /// Begins pages of the words that `fill` pushes, behind a header of so many words in each, which
+    /// are zero until their owner fills them in ([`Nand::draft_mut`]), as is what is left of the last
+    /// page; `begun` gets them.
+    #[inline(always)]
+    pub fn draft(
+        &mut self,
+        header: usize,
+        begun: &mut VecDeque<Draft>,
+        fill: impl FnOnce(&mut Drafting<'_>),
+    ) {
+        let payloads = &mut self.payloads;
+        let mut pages = Drafting { payloads, header, begun, next: 0, end: 0 };
+        fill(&mut pages);
+        let rest = pages.next..pages.end;
+        self.payloads.words[rest].fill(0);
+    }
+
+    /// All words of a draft.
+    pub fn draft_mut(&mut self, draft: &Draft) -> &mut [u32] {
+        self.payloads.words_mut(draft.0)
+    }
+
+    /// No page will hold these words.
+    pub fn drop_draft(&mut self, draft: Draft) {
+        self.payloads.give_back(draft.0);
+    }
+
     /// The slot of a new page. The older page's slot changes hands when the older page goes with
-    /// this operation; when the power goes instead, both versions stay on flash.
+    /// this operation; when the power goes instead, both versions stay on flash. So it is with a
+    /// draft.
     pub(super) fn fill_slot(&mut self, payload: Payload<'_>, move_old: bool) -> Slot {
         match payload {
+            Payload::Draft(draft) if move_old => draft.0,
+            Payload::Draft(draft) => self.copy_of(draft.0),
             Payload::Words(words) => {
                 let slot = self.payloads.take();
                 let target = self.payloads.words_mut(slot);
@@ -124,11 +194,7 @@ impl Nand {
             Payload::Update { old, edits } => {
                 let slot = match old {
                     Some(old) if move_old => self.slot_of(old),
-                    Some(old) => {
-                        let (from, to) = (self.slot_of(old), self.payloads.take());
-                        self.payloads.copy(from, to);
-                        to
-                    }
+                    Some(old) => self.copy_of(self.slot_of(old)),
                     None => {
                         let slot = self.payloads.take();
                         self.payloads.words_mut(slot).fill(0);
@@ -139,6 +205,12 @@ impl Nand {
                 slot
             }
         }
+    }
+
+    fn copy_of(&mut self, from: Slot) -> Slot {
+        let to = self.payloads.take();
+        self.payloads.copy(from, to);
+        to
     }
 
     /// Looks at one of the words of a page that has some, so that it is at hand. What is seen means
@@ -223,6 +295,7 @@ impl Nand {
 mod tests {
     use super::*;
     use crate::board::Board;
+    use crate::board::nand::fault::CutOutcome;
     use crate::board::settings::BoardSettings;
     use crate::board::when::When;
     use crate::meter::Cause;
@@ -282,6 +355,40 @@ mod tests {
         let words: Vec<&[u32]> = (0..4).map(|slot| slots.words(Slot(slot))).collect();
         assert_eq!(words, [[0, 0, 0], [8, 0, 9], [0, 5, 0], [7, 0, 9]]);
         assert_eq!([0, 1, 2].map(|place| slots.word(Slot(1), place)), [8, 0, 9]);
+    }
+
+    /// Two pages where others had their slots before; the power goes with the second one.
+    #[test]
+    fn a_draft_becomes_the_words_of_a_page_and_stays_where_the_power_goes_with_that() {
+        let mut board = crate::board::for_tests::board(&[]);
+        let length = board.geometry().entries_per_page() as usize;
+        let (what, cause) = ((PageKind::TrimRecord, 7), Cause::Trim);
+        for ppn in [0, 1] {
+            let words = vec![77; length];
+            let words = Payload::Words(&words);
+            assert!(board.program_payload(Ppn(ppn), what, words, cause, When::START).is_ok());
+        }
+        [0, 1].into_iter().for_each(|ppn| _ = board.nand_mut().discard(Ppn(ppn)));
+        let nand = board.nand_mut();
+        let mut drafts = VecDeque::new();
+        nand.draft(2, &mut drafts, |pages| (1..length as u32).for_each(|word| pages.push(word)));
+        assert_eq!((drafts.len(), nand.payload_pages()), (2, 2), "each counts as a page");
+        nand.draft_mut(&drafts[1])[1] = 9;
+        let put = |board: &mut Board, ppn, draft| {
+            let page = Payload::Draft(draft);
+            let done = board.program_payload(Ppn(ppn), what, page, cause, When::START);
+            (done.is_ok(), board.nand().payload_pages())
+        };
+        assert_eq!(put(&mut board, 2, &drafts[0]), (true, 2));
+        let first: Vec<u32> = [0, 0].into_iter().chain(1..length as u32 - 1).collect();
+        assert_eq!(board.nand().payload(Ppn(2)), first);
+        board.nand_mut().faults_mut().cut_power_after(0, CutOutcome::Done);
+        assert_eq!(put(&mut board, 3, &drafts[1]), (false, 3), "the page, and the draft");
+        board.nand_mut().drop_draft(drafts.remove(1).expect("there are two"));
+        let last = board.nand().payload(Ppn(3));
+        assert_eq!(last[..3], [0, 9, length as u32 - 1]);
+        assert!(last[3..].iter().all(|&word| word == 0));
+        assert_eq!(board.nand().payload_pages(), 2);
     }
 
     /// A page whose words fill it in part, where another had its slot before.

@@ -5,7 +5,7 @@ use super::clock::Load;
 use super::fault::{CutOutcome, Fault, Verdict};
 use super::record::{Change, Operation};
 use super::state::{Oob, PageKind};
-use super::{Nand, law};
+use super::{Draft, Nand, law};
 use crate::board::when::When;
 use crate::meter::{Cause, Meter};
 use crate::units::{BlockId, Nanos, Ppn, Tag};
@@ -30,6 +30,9 @@ pub struct PageWrite {
 pub enum Payload<'a> {
     /// These words; the rest is zero.
     Words(&'a [u32]),
+    /// What was put together beforehand ([`Nand::draft`]). Of a page that the power went with, the
+    /// draft stays whoever's it was.
+    Draft(&'a Draft),
     /// The words of an older page (zeroes when there is none) with single words replaced. The
     /// older page becomes invalid.
     Update {

@@ -25,9 +25,10 @@ impl<C: MapCache> CachedMap<C> {
         if self.translation.has_astray() {
             return Ok(after);
         }
+        self.drop_given_up(space, board);
         let changed = self.cache.changed();
         let words = changed.map(|(lpn, ppn)| [lpn.0, pack(ppn.map(|ppn| ppn.0))]);
-        let parts = self.checkpoints.begin(board.nand(), space.open_blocks(), words);
+        let parts = self.checkpoints.begin(board.nand_mut(), space.open_blocks(), words);
         self.write_checkpoint(space, board, parts, after)
     }
 
@@ -39,9 +40,16 @@ impl<C: MapCache> CachedMap<C> {
         board: &mut Board,
         after: When,
     ) -> Result<When, Fault> {
+        self.drop_given_up(space, board);
         let words = self.translation.gtd().iter().map(|&page| [page]);
-        let parts = self.checkpoints.begin(board.nand(), space.open_blocks(), words);
+        let parts = self.checkpoints.begin(board.nand_mut(), space.open_blocks(), words);
         self.write_checkpoint(space, board, parts, after)
+    }
+
+    fn drop_given_up(&mut self, space: &mut PageSpace, board: &mut Board) {
+        while let Some(unfinished) = self.checkpoints.next_given_up() {
+            space.invalidate(board, unfinished);
+        }
     }
 
     fn write_checkpoint(
@@ -51,28 +59,35 @@ impl<C: MapCache> CachedMap<C> {
         parts: u32,
         after: When,
     ) -> Result<When, Fault> {
-        while let Some(unfinished) = self.checkpoints.next_given_up() {
-            space.invalidate(board, unfinished);
-        }
         let mut when = after;
         for part in 0..parts {
-            let plane = space.home(board.nand(), part);
-            let ready = space.make_room(board, self, (plane, Stream::Map), when)?;
-            self.checkpoints.fill(part, parts, &mut self.words);
-            let what = (PageKind::Checkpoint, self.checkpoints.logical(part));
-            let words = &self.words;
-            let place = (plane, Stream::Map);
-            let (new, done) = space.program(board, place, ready, |board, new, ready| {
-                board.program_payload(new, what, Payload::Words(words), Cause::Checkpoint, ready)
+            when = self.write_checkpoint_page(space, board, part, when).inspect_err(|_| {
+                self.checkpoints.give_up(board.nand_mut());
             })?;
-            self.checkpoints.written(part, new);
-            when = done;
         }
         while let Some(old) = self.checkpoints.next_superseded() {
             space.invalidate(board, old);
         }
         board.event(Event::Checkpoints, 1);
         Ok(when)
+    }
+
+    fn write_checkpoint_page(
+        &mut self,
+        space: &mut PageSpace,
+        board: &mut Board,
+        part: u32,
+        after: When,
+    ) -> Result<When, Fault> {
+        let place = (space.home(board.nand(), part), Stream::Map);
+        let ready = space.make_room(board, self, place, after)?;
+        let what = (PageKind::Checkpoint, self.checkpoints.logical(part));
+        let page = self.checkpoints.next_page();
+        let (new, done) = space.program(board, place, ready, |board, new, ready| {
+            board.program_payload(new, what, page, Cause::Checkpoint, ready)
+        })?;
+        self.checkpoints.written(part, new);
+        Ok(done)
     }
 
     /// Writes the record of one pending segment of trims.

@@ -56,11 +56,12 @@ impl Flash {
     fn checkpoint(&mut self, ppn: u32, open: &[u32], body: &[u32]) {
         let mut checkpoints = Checkpoints::new(self.board.nand(), 16, 8);
         let open = open.iter().map(|&block| BlockId(block));
-        let nand = self.board.nand();
+        let nand = self.board.nand_mut();
         assert_eq!(checkpoints.begin(nand, open, body.iter().map(|&word| [word])), 1);
-        let mut words = [0; 128];
-        checkpoints.fill(0, 1, &mut words);
-        self.program(ppn, (PageKind::Checkpoint, checkpoints.logical(0)), &words);
+        let (what, page) =
+            ((PageKind::Checkpoint, checkpoints.logical(0)), checkpoints.next_page());
+        let (ppn, cause) = (Ppn(ppn), Cause::Checkpoint);
+        assert!(self.board.program_payload(ppn, what, page, cause, When::START).is_ok());
     }
 
     /// The power goes and comes back, and the map is found again.
@@ -239,7 +240,7 @@ fn what_a_power_cut_leaves_and_how_much_is_lost_with_it() {
     cache.insert(Lpn(5), None, When::START);
     let parts = (Translation::new(&geometry), TrimRecords::new(&geometry));
     let mut checkpoints = Checkpoints::new(board.nand(), 16, 8);
-    assert_eq!(checkpoints.begin(board.nand(), std::iter::empty(), [[0]].into_iter()), 1);
+    assert_eq!(checkpoints.begin(board.nand_mut(), std::iter::empty(), [[0]].into_iter()), 1);
     checkpoints.written(0, Ppn(77));
     assert_eq!(checkpoints.next_superseded(), None, "it is complete");
     let mut map = CachedMap::new(&geometry, cache, parts.0, parts.1, checkpoints);

@@ -1,12 +1,14 @@
 //! What is written of the map, and what a write says of what it supersedes.
 
 use super::*;
+use ftlab_flash::board::nand::fault::{CutOutcome, Fault};
 
 /// A translation page, a record of trims and a page of a checkpoint.
 #[test]
 fn pages_of_the_map_are_where_collection_moved_them() {
     let mut bench = Bench::<false>::new();
-    let _ = bench.map.checkpoints.begin(bench.board.nand(), [].into_iter(), [[7]].into_iter());
+    let nand = bench.board.nand_mut();
+    assert_eq!(bench.map.checkpoints.begin(nand, [].into_iter(), [[7]].into_iter()), 1);
     bench.map.checkpoints.written(0, Ppn(40));
     assert_eq!(bench.map.checkpoints.next_superseded(), None, "it is complete");
     let first = bench.map.checkpoints.logical(0);
@@ -274,6 +276,20 @@ fn a_copy_of_the_directory_says_where_translation_pages_are() {
     assert_eq!(words[6..11], [0, at + 1, 0, 0, 0]);
 }
 
+/// The power goes with its page, which is on flash or is not.
+#[test]
+fn of_a_copy_that_fails_no_words_are_kept_but_those_on_flash() {
+    for (outcome, kept) in [(CutOutcome::Undone, 0), (CutOutcome::Done, 1)] {
+        let mut bench = Bench::<false>::new();
+        let Bench { board, space, map } = &mut bench;
+        let before = board.nand().payload_pages();
+        board.nand_mut().faults_mut().cut_power_after(0, outcome);
+        let saved = map.save_directory(space, board, When::START);
+        assert_eq!(saved, Err(Fault::PowerCut));
+        assert_eq!(board.nand().payload_pages(), before + kept);
+    }
+}
+
 /// Of the second copy a page was written before there was no room for the next one.
 #[test]
 fn a_copy_that_was_never_completed_goes_with_the_one_before_it() {
@@ -286,9 +302,10 @@ fn a_copy_that_was_never_completed_goes_with_the_one_before_it() {
     };
     let first = save(&mut bench);
     let unfinished = bench.write(3);
-    let nand = bench.board.nand();
+    let nand = bench.board.nand_mut();
     assert_eq!(bench.map.checkpoints.begin(nand, [].into_iter(), [[7; 200]].into_iter()), 2);
     bench.map.checkpoints.written(0, unfinished);
+    bench.map.checkpoints.give_up(bench.board.nand_mut());
     assert_eq!(bench.map.checkpoints.newest_pages(), [first]);
     let last = save(&mut bench);
     let is_valid = |ppn| bench.board.nand().state().is_valid(ppn);
