@@ -103,6 +103,13 @@ impl Whole<'_> {
         scheme.self_check(board)?;
         counts(board)?;
         let kept = board.nand().payload_pages();
+        let blocks = (0..board.geometry().blocks()).map(BlockId);
+        let held: u32 = blocks.map(|block| board.nand().state().block(block).payloads).sum();
+        if kept != held {
+            return Err(format!(
+                "{held} map, checkpoint and trim-record pages hold words, but words are kept of {kept}"
+            ));
+        }
         // A die that failed keeps what was there, and it is written again elsewhere.
         if u64::from(kept) > declared && board.nand().failed_die().is_none() {
             return Err(format!(

@@ -72,6 +72,7 @@ impl Checkpoints {
         self.sequence = nand.sequence();
         self.number += u32::from(self.complete);
         self.complete = false;
+        debug_assert_eq!(self.counts[self.side()], 0, "pages of the one given up are valid");
         let (mut length, mut blocks) = (0, 0);
         nand.draft(HEADER_WORDS, &mut self.drafts, |pages| {
             // How many are open is known behind them.
@@ -100,9 +101,15 @@ impl Checkpoints {
         [self.sequence as u32, (self.sequence >> 32) as u32, parts, length]
     }
 
-    /// What the next page to be written holds, of which there must be one.
+    /// What the next page to be programmed holds, of which there must be one.
     pub fn next_page(&self) -> Payload<'_> {
         Payload::Draft(&self.drafts[0])
+    }
+
+    /// The next page is programmed and holds its words, whatever becomes of what follows from that.
+    pub fn programmed(&mut self) {
+        let page = self.drafts.pop_front();
+        debug_assert!(page.is_some(), "no page was left to be programmed");
     }
 
     /// There is no room for what is left of the checkpoint.
@@ -121,9 +128,8 @@ impl Checkpoints {
         part * 2 + self.number % 2
     }
 
-    /// A page of the checkpoint being written is on flash: the one that was the next.
+    /// A page of the checkpoint being written is on flash.
     pub fn written(&mut self, part: u32, ppn: Ppn) {
-        self.drafts.pop_front();
         let side = self.side();
         self.pages[side][part as usize] = pack(Some(ppn.0));
         self.counts[side] = part + 1;
@@ -297,6 +303,7 @@ mod tests {
         assert_eq!(checkpoints.begin(nand, open.into_iter(), words), 3);
         for (part, &ppn) in (0..).zip(places) {
             program(board, ppn, checkpoints.logical(part), checkpoints.next_page());
+            checkpoints.programmed();
             checkpoints.written(part, Ppn(ppn));
         }
         checkpoints.give_up(board.nand_mut());

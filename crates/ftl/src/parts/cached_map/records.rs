@@ -82,9 +82,12 @@ impl<C: MapCache> CachedMap<C> {
         let place = (space.home(board.nand(), part), Stream::Map);
         let ready = space.make_room(board, self, place, after)?;
         let what = (PageKind::Checkpoint, self.checkpoints.logical(part));
-        let page = self.checkpoints.next_page();
+        let checkpoints = &mut self.checkpoints;
         let (new, done) = space.program(board, place, ready, |board, new, ready| {
-            board.program_payload(new, what, page, Cause::Checkpoint, ready)
+            let (page, cause) = (checkpoints.next_page(), Cause::Checkpoint);
+            let done = board.program_payload(new, what, page, cause, ready)?;
+            checkpoints.programmed();
+            Ok(done)
         })?;
         self.checkpoints.written(part, new);
         Ok(done)
