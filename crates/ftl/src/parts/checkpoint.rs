@@ -271,6 +271,7 @@ mod tests {
     use super::*;
     use crate::settings::SharedSettings;
     use ftlab_flash::board::Board;
+    use ftlab_flash::board::nand::restore::StoredPage;
     use ftlab_flash::board::nand::state::PageKind;
     use ftlab_flash::board::when::When;
     use ftlab_flash::meter::Cause;
@@ -439,6 +440,22 @@ mod tests {
             assert_eq!((found.sequence, &found.pages[..]), (0x5_0000_0001, &[Ppn(1)][..]));
         }
         assert_eq!(Restored::at(board.nand(), vec![Ppn(1)]).sequence, 0x5_0000_0001);
+    }
+
+    /// The second one begins behind a page of that sequence number.
+    #[test]
+    fn pages_of_a_late_checkpoint_say_both_words_of_its_sequence_number() {
+        let (mut board, mut checkpoints) = device();
+        take(&mut board, &mut checkpoints, 500, &[0, 1, 2]);
+        assert_eq!(superseded(&mut checkpoints), []);
+        let oob = Oob { logical: 0, kind: PageKind::Map, sequence: 0x5_0000_0001 };
+        let late = StoredPage::Words { oob, words: None };
+        assert_eq!(board.nand_mut().restore_page(Ppn(128), late), Ok(()));
+        take(&mut board, &mut checkpoints, 600, &[3, 4, 5]);
+        for ppn in [3, 4, 5] {
+            assert_eq!(board.nand().payload(Ppn(ppn))[..4], [1, 5, 3, 304]);
+        }
+        says(&newest(&board, &[0, 1, 2, 3, 4, 5]), 600, 0x5_0000_0001, [3, 4, 5]);
     }
 
     /// The next one is of the other side than the one that was found, and supersedes it.
