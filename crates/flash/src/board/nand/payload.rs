@@ -9,7 +9,7 @@ use std::collections::VecDeque;
 
 use super::record::Change;
 use super::state::{BlockState, OobRead, PageKind};
-use super::{Nand, Payload, law, replace_words};
+use super::{Nand, law};
 use crate::units::{BlockId, Ppn, zeroed};
 
 /// The store of payloads.
@@ -30,6 +30,35 @@ pub(super) struct Slot(pub u32);
 /// ([`Payload::Draft`]), or with [`Nand::drop_draft`]; until then it counts as a page.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Draft(Slot);
+
+/// What a new map, checkpoint or trim-record page holds.
+#[derive(Clone, Copy, Debug)]
+pub enum Payload<'a> {
+    /// These words; the rest is zero.
+    Words(&'a [u32]),
+    /// What was put together beforehand ([`Nand::draft`]). Of a page that the power went with, the
+    /// draft stays whoever's it was.
+    Draft(&'a Draft),
+    /// The words of an older page (zeroes when there is none) with single words replaced. The
+    /// older page becomes invalid.
+    Update {
+        /// The page that it replaces.
+        old: Option<Ppn>,
+        /// Word number and new value.
+        edits: &'a [(u32, u32)],
+    },
+}
+
+/// Replaces single words of a page, by number and new value; says whether there are any.
+#[inline(always)]
+pub fn replace_words(edits: &[(u32, u32)]) -> impl FnOnce(&mut [u32]) -> bool + '_ {
+    move |words| {
+        for &(word, value) in edits {
+            words[word as usize] = value;
+        }
+        !edits.is_empty()
+    }
+}
 
 impl Slot {
     /// The slot that a page says it has ([`State::payload`]).

@@ -1,11 +1,12 @@
-//! Programs: what they carry, the short way and the long one, and the ledger that the audit
-//! compares counts with.
+//! Programs: what a host's page carries, the short way and the long one, and the ledger that the
+//! audit compares counts with.
 
 use super::clock::Load;
 use super::fault::{CutOutcome, Fault, Verdict};
+use super::payload::{Payload, replace_words};
 use super::record::{Change, Operation};
 use super::state::{Oob, PageKind};
-use super::{Draft, Nand, law};
+use super::{Nand, law};
 use crate::board::when::When;
 use crate::meter::{Cause, Meter};
 use crate::units::{BlockId, Nanos, Ppn, Tag};
@@ -23,35 +24,6 @@ pub struct PageWrite {
     pub sectors: u64,
     /// Whether what it should hold was lost: it reads as an error until it is written anew.
     pub unreadable: bool,
-}
-
-/// What a new map, checkpoint or trim-record page holds.
-#[derive(Clone, Copy, Debug)]
-pub enum Payload<'a> {
-    /// These words; the rest is zero.
-    Words(&'a [u32]),
-    /// What was put together beforehand ([`Nand::draft`]). Of a page that the power went with, the
-    /// draft stays whoever's it was.
-    Draft(&'a Draft),
-    /// The words of an older page (zeroes when there is none) with single words replaced. The
-    /// older page becomes invalid.
-    Update {
-        /// The page that it replaces.
-        old: Option<Ppn>,
-        /// Word number and new value.
-        edits: &'a [(u32, u32)],
-    },
-}
-
-/// Replaces single words of a page, by number and new value; says whether there are any.
-#[inline(always)]
-pub fn replace_words(edits: &[(u32, u32)]) -> impl FnOnce(&mut [u32]) -> bool + '_ {
-    move |words| {
-        for &(word, value) in edits {
-            words[word as usize] = value;
-        }
-        !edits.is_empty()
-    }
 }
 
 /// Programs as the flash saw them since measuring began.
