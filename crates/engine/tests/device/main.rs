@@ -5,6 +5,7 @@
 mod common;
 
 mod canary;
+mod checkpoints;
 mod collecting;
 mod directory;
 mod duplicate;

@@ -165,6 +165,22 @@ fn writes_in_rows_leave_what_single_ones_leave() {
     }
 }
 
+/// Checkpoints, of one page and of several.
+#[test]
+fn checkpoints_on_the_short_way_are_those_of_the_long_way() {
+    for (entries, at_least) in [("24", 1), ("160", 2)] {
+        let pairs = [("dftl.cmt_entries", entries), ("dftl.checkpoint_interval", "64")];
+        let config = tiny("dftl", 100, &pairs);
+        let requests = mixed(&config, 2500, 11);
+        let (short, long) =
+            (shortly("dftl", &config, &requests, 7), at_length("dftl", &config, &requests));
+        assert!(short == long, "{entries}: {}", first_difference(&short, &long));
+        let is_part = |page: &&String| page.contains("Checkpoint") && page.ends_with("true");
+        let parts = long.pages.iter().filter(is_part).count();
+        assert!(parts >= at_least, "{parts} pages of a checkpoint of {entries} entries");
+    }
+}
+
 /// What HAT's phase-change memory does beside such rows, and beside copies of a victim: entries that
 /// are read and written at once, behind each other, slower than pages of flash (406 us) or copies of
 /// them (537 us), and what nobody waits for only at times.

@@ -68,11 +68,11 @@ impl Checkpoints {
         open: impl Iterator<Item = BlockId>,
         words: impl Iterator<Item = [u32; WORDS]>,
     ) -> u32 {
-        debug_assert!(self.drafts.is_empty(), "pages are left of a checkpoint that was given up");
+        assert!(self.drafts.is_empty(), "pages are left of a checkpoint that was given up");
         self.sequence = nand.sequence();
         self.number += u32::from(self.complete);
         self.complete = false;
-        debug_assert_eq!(self.counts[self.side()], 0, "pages of the one given up are valid");
+        assert_eq!(self.counts[self.side()], 0, "pages of the one given up are valid");
         let (mut length, mut blocks) = (0, 0);
         nand.draft(HEADER_WORDS, &mut self.drafts, |pages| {
             // How many are open is known behind them.
@@ -109,10 +109,10 @@ impl Checkpoints {
     /// The next page is programmed and holds its words, whatever becomes of what follows from that.
     pub fn programmed(&mut self) {
         let page = self.drafts.pop_front();
-        debug_assert!(page.is_some(), "no page was left to be programmed");
+        assert!(page.is_some(), "no page was left to be programmed");
     }
 
-    /// There is no room for what is left of the checkpoint.
+    /// What is left of the checkpoint will not be written: there is no room, or no power.
     pub fn give_up(&mut self, nand: &mut Nand) {
         for page in self.drafts.drain(..) {
             nand.drop_draft(page);

@@ -26,8 +26,8 @@ pub struct Payloads {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Slot(pub u32);
 
-/// The words of a page that is not programmed yet. It ends with the program that it is given to
-/// ([`Payload::Draft`]), or with [`Nand::drop_draft`]; until then it counts as a page.
+/// The words of a page that is not programmed yet. It ends with the program that works of those it
+/// is given to ([`Payload::Draft`]), or with [`Nand::drop_draft`]; until then it counts as a page.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Draft(Slot);
 
@@ -36,8 +36,8 @@ pub struct Draft(Slot);
 pub enum Payload<'a> {
     /// These words; the rest is zero.
     Words(&'a [u32]),
-    /// What was put together beforehand ([`Nand::draft`]). Of a page that the power went with, the
-    /// draft stays whoever's it was.
+    /// What was put together beforehand ([`Nand::draft`]). Where the program fails or the power goes
+    /// with it, the draft stays whoever's it was.
     Draft(&'a Draft),
     /// The words of an older page (zeroes when there is none) with single words replaced. The
     /// older page becomes invalid.
@@ -190,6 +190,7 @@ impl Nand {
         fill: impl FnOnce(&mut Drafting<'_>),
     ) {
         let payloads = &mut self.payloads;
+        assert!(header < payloads.words_per_page, "a header of {header} words fills its page");
         let mut pages = Drafting { payloads, header, begun, next: 0, end: 0 };
         fill(&mut pages);
         let rest = pages.next..pages.end;
@@ -208,7 +209,7 @@ impl Nand {
 
     /// The slot of a new page. The older page's slot changes hands when the older page goes with
     /// this operation; when the power goes instead, both versions stay on flash. So it is with a
-    /// draft.
+    /// draft, which then keeps its own and the page on flash gets a copy.
     pub(super) fn fill_slot(&mut self, payload: Payload<'_>, move_old: bool) -> Slot {
         match payload {
             Payload::Draft(draft) if move_old => draft.0,

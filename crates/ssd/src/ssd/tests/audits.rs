@@ -1,6 +1,7 @@
 //! What an audit counts and finds.
 
 use super::*;
+use std::collections::VecDeque;
 
 /// Ten pages are in two blocks of eight, and the record of the trim in a third one.
 #[test]
@@ -69,6 +70,10 @@ fn an_audit_says_which_truth_is_broken() {
     device.scheme.as_mut().expect("there").shared = 1;
     let words = "the host wrote and did not trim 3 pages, but 4 are located (3 valid on flash, 0 of \
                  them stale, 1 more that share those, 0 in memory)";
+    assert_eq!(said(&device), words);
+    let mut device = three();
+    device.board.nand_mut().draft(0, &mut VecDeque::new(), |pages| pages.push(7));
+    let words = "0 map, checkpoint and trim-record pages hold words, but words are kept of 1";
     assert_eq!(said(&device), words);
     let mut device = three();
     device.scheme = None;
