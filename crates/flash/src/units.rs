@@ -80,7 +80,8 @@ pub fn zeroed<T: zerocopy::FromZeros>(count: usize) -> Vec<T> {
 }
 
 /// Division by a number that is fixed when the device is built: a multiplication instead of a
-/// division, exact for every 32-bit dividend.
+/// division, exact for every 32-bit dividend. Powers of two have no way of their own: these are three
+/// instructions, and so would be a shift and the branch to it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Divisor {
     divisor: u32,

@@ -8,6 +8,7 @@ use ftlab_engine::meter::Cause;
 use ftlab_engine::request::{Op, Request};
 use ftlab_engine::rng::{Purpose, Rng};
 use ftlab_engine::ssd::Device;
+use ftlab_engine::units::BlockId;
 
 /// A checkpoint of 160 entries takes three pages of 128 words.
 const CHECKPOINTS: Pairs<'_> = &[("dftl.cmt_entries", "160"), ("dftl.checkpoint_interval", "200")];
@@ -19,6 +20,9 @@ const PARITY: Pairs<'_> = &[
     ("device.dies", "2"),
     ("rain.stripe", "4"),
 ];
+
+/// A checkpoint is taken after every 200 programs, some of which are not the host's.
+const WRITES: u32 = 1000;
 
 /// What one more write programs and erases, in order.
 fn operations_of(device: &dyn Device, write: &Request) -> Vec<Operation> {
@@ -56,6 +60,9 @@ fn fail(device: &dyn Device, write: &Request, programs: usize) {
     let mut device = device.duplicate();
     device.board_mut().nand_mut().faults_mut().fail_program_after(programs as u64);
     device.submit(write).expect("it is programmed elsewhere");
+    let nand = device.board().nand();
+    let mut blocks = (0..nand.geometry().blocks()).map(BlockId);
+    assert!(blocks.any(|block| nand.state().block(block).read_only), "a program failed");
     device.audit().unwrap_or_else(|error| panic!("program {programs} failed: {error}"));
 }
 
@@ -69,7 +76,7 @@ fn a_checkpoint_that_ends_early_leaves_the_words_of_its_pages_alone() {
         let mut device = open("dftl", &config);
         let mut rng = Rng::new(5, Purpose::Workload);
         let (mut checkpoints, mut behind) = (0, 0);
-        while checkpoints < 6 {
+        for _ in 0..WRITES {
             let page = u64::from(rng.below(config.device.logical_pages() as u32));
             let write = pages(&config, Op::Write, page, 1);
             let operations = operations_of(device.as_ref(), &write);
@@ -89,6 +96,7 @@ fn a_checkpoint_that_ends_early_leaves_the_words_of_its_pages_alone() {
             }
             submit(device.as_mut(), &config, Op::Write, page);
         }
+        assert!(checkpoints > 5, "{checkpoints} checkpoints");
         assert_eq!(behind > 0, parity, "parity is programmed right behind a page of a checkpoint");
     }
 }
